@@ -1,0 +1,33 @@
+"""openmed-mlx-eval: scores clinical NER and PHI de-identification models on the machine that will run them.
+
+The public names below are resolved on first use, so that importing the package imports neither numpy nor mlx.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Span": "spans",
+    "Document": "corpora.document",
+    "Corpus": "corpora.document",
+    "EvaluationError": "errors",
+    "InputError": "errors",
+    "ModelError": "errors",
+    "UsageError": "errors",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

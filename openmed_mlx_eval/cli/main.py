@@ -1,0 +1,92 @@
+"""The command line: a lazy group of commands, and the one place where an exception becomes an exit code.
+
+A command's module is imported when that command is called, so that `--help` and `doctor` start fast and a
+missing extra breaks only the command that needs it. No traceback is printed without `--debug`: a traceback
+shows values, and a value may be a document.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import EvaluationError
+
+COMMANDS: dict[str, str] = {
+    "run": "Score a model on a corpus.",
+    "score": "Score a predictions file against gold.",
+    "corpus": "Check, count and convert corpora.",
+    "doctor": "Say what this machine can run, and what to install for more.",
+}
+
+
+class LazyGroup(click.Group):
+    """Each command lives in `cli/<name>.py` as `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f".{name}", __package__).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="openmed-mlx-eval")
+@click.option("--debug", is_flag=True, help="Show a traceback when the program itself fails. It may hold document text.")
+def cli(debug: bool) -> None:
+    """Score clinical NER and PHI de-identification models on the machine that will run them."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave the process with 0 fine, 1 failed, 2 usage, 3 a gate not met, 130 Ctrl-C."""
+    debug = "--debug" in (arguments if arguments is not None else sys.argv[1:])
+    sys.exit(_exit_code(arguments, debug))
+
+
+def _exit_code(arguments: list[str] | None, debug: bool) -> int:
+    try:
+        result: Any = cli.main(args=arguments, prog_name="openmed-mlx-eval", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except EvaluationError as error:
+        return _say(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return _say("stopped; nothing half-written was left", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's own flush is quiet
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        return _say(f"internal error: {_place_of(error)} – please report it; --debug before the command shows more", 1)
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"error: {message}", err=True)
+    return code
+
+
+def _place_of(error: BaseException) -> str:
+    """Type and line of an unforeseen exception: never its message, which may quote a document."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "?")
+        if module.startswith("openmed_mlx_eval"):
+            place = f" at {module}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return type(error).__name__ + place

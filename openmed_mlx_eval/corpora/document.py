@@ -1,0 +1,92 @@
+"""Document: a raw text with its gold spans, and the one place where gold is checked.
+
+A reader hands over what the file says; `checked` refuses what cannot be scored. The text is exactly the file's
+text: no newline translation, no stripping, no byte-order mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import InputError
+from ..spans import Span
+
+OnBad = Callable[[InputError], None]
+"""What a reader calls for a document it cannot give: raise (the default), or count it and go on."""
+
+
+def refuse(error: InputError) -> None:
+    """The strict OnBad: the first bad document ends the reading."""
+    raise error
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text with its gold. OpenMed's users know it as BenchmarkFixture.
+
+    fixture_id: the corpus's own name for it; never written to a result.
+    gold_spans: labels as the corpus has them, offsets in code points, in the file's order.
+    language: ISO 639 code, or "en" where the corpus does not say. metadata: anything else the corpus says.
+    """
+
+    fixture_id: str
+    text: str
+    gold_spans: tuple[Span, ...] = ()
+    language: str = "en"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.fixture_id
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The documents of one corpus in file order.
+
+    name: what the user calls it (the format, if nothing else was said; never a file name).
+    sha256: of the files' bytes in reading order, names left out. skipped: the error of each document left out.
+    """
+
+    name: str
+    format: str
+    documents: tuple[Document, ...]
+    sha256: str
+    skipped: tuple[InputError, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+
+def problem_of(span: Span, length: int) -> str | None:
+    """Why a span cannot stand in a text of `length` code points; None where it can."""
+    if span.start < 0:
+        return "negative offset"
+    if span.end < span.start:
+        return "end before start"
+    if span.end == span.start:
+        return "empty span"
+    if span.end > length:
+        return "span past the end of its document"
+    return None
+
+
+def check_gold(text: str, spans: Sequence[Span], format: str, *, file: int | None = None, document: int | None = None) -> None:
+    """Raise InputError for the first gold span that cannot stand in the text."""
+    for number, span in enumerate(spans, start=1):
+        problem = problem_of(span, len(text))
+        if problem:
+            raise InputError(
+                format,
+                f"{problem} (text of {len(text)} code points)",
+                file=file,
+                document=document,
+                span=number,
+                offsets=(span.start, span.end),
+                remedy="offsets are half-open and count Unicode code points; correct the gold, or use --skip-bad",
+            )

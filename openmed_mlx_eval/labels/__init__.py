@@ -1,0 +1,114 @@
+"""Label names: OpenMed's canonical names and their known aliases, and a user's own map over them.
+
+`canonical.json` lists OpenMed 3.1.0's 174 canonical labels, each with the spellings known for it (lower case,
+letters and digits only). A label that is in no table keeps its own name, upper-snake; two unknown labels never
+become one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from ..errors import UsageError
+
+_PREFIX = re.compile(r"^[BIESLU]-(?=.)")
+
+
+def folded(label: str) -> str:
+    """The key under which spellings of one label meet: lower-cased letters and digits of any script."""
+    return "".join(character for character in label.casefold() if character.isalnum())
+
+
+def upper_snake(label: str) -> str:
+    """`Multi-tissue structure` → `MULTI_TISSUE_STRUCTURE`; a label without letters or digits stays as it is."""
+    words = re.findall(r"[^\W_]+", label)
+    return "_".join(words).upper() or label
+
+
+@lru_cache(maxsize=1)
+def aliases() -> dict[str, str]:
+    """{folded spelling: canonical label}, read once from the package."""
+    table = json.loads(Path(__file__).with_name("canonical.json").read_text(encoding="utf-8"))
+    known = {folded(label): label for label in table}
+    for label, spellings in table.items():
+        known.update(dict.fromkeys(spellings, label))
+    return known
+
+
+class LabelMap:
+    """Raw label → the name under which it is scored; remembers what it did, for the report.
+
+    table: a user's {raw: name}, matched case-insensitively and without tag prefix, `"*"` for all labels not
+    named; its names stand as the user wrote them, upper-snake. Labels outside it go through `aliases()`.
+    With `table=None` the aliases alone; `LabelMap.verbatim()` changes nothing.
+    """
+
+    def __init__(self, table: Mapping[str, str] | None = None) -> None:
+        self._identity = False
+        self._user: dict[str, str] = {}
+        self._rest: str | None = None
+        self._seen: dict[str, str] = {}
+        for raw, name in (table or {}).items():
+            if raw == "*":
+                self._rest = upper_snake(name)
+            else:
+                self._user[folded(raw)] = upper_snake(name)
+        for name in list(self._user.values()):
+            self._user.setdefault(folded(name), name)  # a target is not mapped on
+
+    @classmethod
+    def verbatim(cls) -> LabelMap:
+        """`--label-map none`: every label is its own name, letter for letter."""
+        made = cls()
+        made._identity = True
+        return made
+
+    @classmethod
+    def load(cls, option: str | None) -> LabelMap:
+        """From the option `--label-map FILE|none`. Raises UsageError for a file that is not {"raw": "name"}."""
+        if option is None:
+            return cls()
+        if option == "none":
+            return cls.verbatim()
+        try:
+            table = json.loads(Path(option).read_bytes().decode("utf-8-sig"))
+        except OSError:
+            raise UsageError("--label-map: the file cannot be read – give a JSON file, or `none`") from None
+        except (ValueError, RecursionError):
+            raise UsageError('--label-map: the file is not JSON – write {"label in the data": "name to score"}') from None
+        if not isinstance(table, dict) or not all(isinstance(name, str) and name for name in table.values()):
+            raise UsageError('--label-map: the file must be one JSON object of {"label in the data": "name to score"}')
+        return cls(table)
+
+    def __call__(self, raw: str) -> str:
+        name = self._seen.get(raw)
+        if name is None:
+            name = self._seen[raw] = raw if self._identity else self._name(raw)
+        return name
+
+    def _name(self, raw: str) -> str:
+        bare = _PREFIX.sub("", raw.strip())
+        for table in (self._user, *([] if self._rest else [aliases()])):
+            for spelling in (raw, bare):
+                name = table.get(folded(spelling))
+                if name is not None:
+                    return name
+        return self._rest or upper_snake(bare)
+
+    def mappings(self) -> dict[str, str]:
+        """{raw: name} of every label that changed its name so far, sorted."""
+        return {raw: name for raw, name in sorted(self._seen.items()) if raw != name}
+
+    def met(self) -> dict[str, list[str]]:
+        """{name: raw labels} for every name that more than one raw label was given, sorted."""
+        groups: dict[str, list[str]] = {}
+        for raw, name in sorted(self._seen.items()):
+            groups.setdefault(name, []).append(raw)
+        return {name: raws for name, raws in sorted(groups.items()) if len(raws) > 1}
+
+    def all(self, labels: Iterable[str]) -> list[str]:
+        return [self(label) for label in labels]
