@@ -1,7 +1,7 @@
 """Document: a raw text with its gold spans, and the one place where gold is checked.
 
-A reader hands over what the file says; `checked` refuses what cannot be scored. The text is exactly the file's
-text: no newline translation, no stripping, no byte-order mark.
+A reader hands over what the file says; `check_gold` refuses what cannot be scored. The text is exactly the
+file's text: no newline translation, no stripping, no byte-order mark.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Corpus:
     """The documents of one corpus in file order.
 
     name: what the user calls it (the format, if nothing else was said; never a file name).
-    sha256: of the files' bytes in reading order, names left out. skipped: the error of each document left out.
+    sha256: of the files' bytes in reading order, names left out.
+    skipped: the error of each document left out.
+    mismatched: those of documents kept although an annotation's own text is not the text at its offsets.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Corpus:
     documents: tuple[Document, ...]
     sha256: str
     skipped: tuple[InputError, ...] = ()
+    mismatched: tuple[InputError, ...] = ()
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -76,7 +79,9 @@ def problem_of(span: Span, length: int) -> str | None:
     return None
 
 
-def check_gold(text: str, spans: Sequence[Span], format: str, *, file: int | None = None, document: int | None = None) -> None:
+def check_gold(
+    text: str, spans: Sequence[Span], format: str, *, file: int | None = None, document: int | None = None
+) -> None:
     """Raise InputError for the first gold span that cannot stand in the text."""
     for number, span in enumerate(spans, start=1):
         problem = problem_of(span, len(text))
@@ -88,5 +93,5 @@ def check_gold(text: str, spans: Sequence[Span], format: str, *, file: int | Non
                 document=document,
                 span=number,
                 offsets=(span.start, span.end),
-                remedy="offsets are half-open and count Unicode code points; correct the gold, or use --skip-bad",
+                remedy="offsets are half-open and count code points; correct the gold, or use --skip-bad",
             )

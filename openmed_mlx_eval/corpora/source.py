@@ -1,0 +1,125 @@
+"""The edge between disk and readers: which files a path means, in which order, and their bytes as text.
+
+Text is exactly what the bytes say: a byte-order mark is dropped, line ends are kept. Nothing here knows
+what a document is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UsageError
+from .draft import Fault
+
+STDIN = "-"
+
+_FOREIGN_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file, or the two of a standoff pair (`data` is then the text, `standoff` its annotations).
+
+    ordinal counts from 1 in reading order. stem and suffix: of the file's name; empty for stdin. data is None
+    where a pair lacks its text, standoff where it lacks its annotations or the format has none.
+    """
+
+    ordinal: int
+    stem: str
+    suffix: str
+    data: bytes | None
+    standoff: bytes | None = None
+
+
+def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> str:
+    """The text of UTF-8 bytes without byte-order mark. Raises Fault with the byte offset for anything
+    else."""
+    for mark, encoding in _FOREIGN_MARKS:
+        if data.startswith(mark):
+            raise Fault(
+                f"{name} is {encoding}, not UTF-8", "convert it to UTF-8 first, e.g. with iconv", line=line
+            )
+    skip = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    try:
+        return data[skip:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = skip + error.start
+    raise Fault(
+        f"{name} is not UTF-8 at byte {place}", "convert it to UTF-8 first, e.g. with iconv", line=line
+    )
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8 bytes that `decoded` gives back: a text that begins with U+FEFF gets a mark to lose."""
+    return (codecs.BOM_UTF8 if text.startswith("\ufeff") else b"") + text.encode("utf-8")
+
+
+def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: bool) -> list[Source]:
+    """The files that a path means: itself, stdin for `-`, or those of a folder with these suffixes, by name.
+
+    pairs: the format keeps a text and its annotations apart (BRAT). Subfolders are not entered and names
+    with a leading dot are passed over. Raises UsageError for a path that is not there or a folder with no
+    such file, Fault for a file that cannot be read.
+    """
+    if os.fspath(path) == STDIN:
+        if pairs:
+            raise UsageError("this format is a folder of files and cannot come from stdin – give the folder")
+        return [Source(1, "", "", sys.stdin.buffer.read())]
+    place = existing(path)
+    names = _files_in(place, suffixes) if place.is_dir() else [place]
+    if not names:
+        wanted = ", ".join(suffixes)
+        raise UsageError(
+            f"the folder holds no {wanted} file – subfolders are not entered: give the right one"
+        )
+    if pairs:
+        return [_pair(ordinal, stem) for ordinal, stem in enumerate(_stems(names), start=1)]
+    return [Source(n, p.stem, p.suffix.lower(), _read(p, n)) for n, p in enumerate(names, start=1)]
+
+
+def existing(path: str | os.PathLike[str]) -> Path:
+    """The path, or a UsageError that does not repeat it: a name may be a patient's."""
+    place = Path(path)
+    try:
+        found = place.exists()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        raise UsageError("no such file or folder: the corpus path – check its spelling")
+    return place
+
+
+def _files_in(folder: Path, suffixes: Sequence[str]) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir(), key=lambda entry: (entry.stem, entry.name))
+    except OSError as error:
+        raise Fault(f"the folder cannot be read ({error.strerror})", "check its permissions") from None
+    return [e for e in entries if e.suffix.lower() in suffixes and not e.name.startswith(".") and e.is_file()]
+
+
+def _stems(names: Sequence[Path]) -> list[Path]:
+    """One path without suffix a pair, in the order of the names."""
+    return sorted({name.with_suffix("") for name in names}, key=lambda stem: stem.name)
+
+
+def _pair(ordinal: int, stem: Path) -> Source:
+    parts = [stem.with_name(stem.name + suffix) for suffix in (".txt", ".ann")]
+    text, annotations = (_read(part, ordinal) if part.is_file() else None for part in parts)
+    return Source(ordinal, stem.name, ".txt", text, annotations)
+
+
+def _read(path: Path, ordinal: int) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Fault(f"file {ordinal} cannot be read ({error.strerror})", "check its permissions") from None
