@@ -285,5 +285,9 @@ def _positions_by_label(spans: Sequence[Span]) -> dict[str, list[tuple[Interval,
         if span.start < span.end:
             groups.setdefault(span.label, []).append(((span.start, span.end), position))
     for items in groups.values():
-        items.sort()
+        items.sort(key=lambda item: (item[0], -_confidence(spans[item[1]]), item[1]))
     return groups
+
+
+def _confidence(span: Span) -> float:
+    return 0.0 if span.score is None else span.score

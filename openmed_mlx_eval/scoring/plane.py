@@ -45,16 +45,23 @@ class Preference:
 
 
 class Plane:
-    """Free intervals, addressed by their position in `intervals`; `take` returns the best and removes it."""
+    """Free intervals, addressed by their position in `intervals`; `take` returns the best and removes it.
+
+    Of equal intervals the first is taken first.
+    """
 
     def __init__(self, intervals: Sequence[Interval]) -> None:
-        self._points = intervals
+        stacks: dict[Interval, list[int]] = {}
+        for position in range(len(intervals) - 1, -1, -1):
+            stacks.setdefault(intervals[position], []).append(position)
+        self._points = list(stacks)
+        self._stacks = list(stacks.values())
         self._free: list[list[int] | None] = []  # of each node: its points, None for an inner node
         self._bounds: list[Bounds | None] = []  # None: nothing free below
         self._children: list[tuple[int, int]] = []
         self._parent: list[int] = []
         self._leaf_of: dict[int, int] = {}
-        self._build(list(range(len(intervals))), -1)
+        self._build(list(range(len(self._points))), -1)
 
     def _build(self, members: list[int], parent: int) -> int:
         node = len(self._bounds)
@@ -82,8 +89,13 @@ class Plane:
         lengths = [end - start for start, end in zip(starts, ends, strict=True)]
         return Bounds(min(starts), max(starts), min(ends), max(ends), min(lengths), max(lengths))
 
-    def remove(self, member: int) -> None:
-        """Take one interval out. Raises KeyError where it is out already."""
+    def _take_one(self, member: int) -> int:
+        position = self._stacks[member].pop()
+        if not self._stacks[member]:
+            self._remove(member)
+        return position
+
+    def _remove(self, member: int) -> None:
         node = self._leaf_of.pop(member)
         bucket = self._free[node]
         if bucket is None:
@@ -116,9 +128,7 @@ class Plane:
             if left[0] is not None and (right[0] is None or left[0] < right[0]):
                 left, right = right, left
             open_nodes += (left, right)  # the more promising one is popped first
-        if found is not None:
-            self.remove(found)
-        return found
+        return None if found is None else self._take_one(found)
 
     def _promise(self, node: int, preference: Preference) -> Value | None:
         bounds = self._bounds[node]
