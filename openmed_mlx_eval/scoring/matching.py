@@ -3,7 +3,7 @@
 Everything below takes the intervals of one label, sorted, half-open, non-empty. `components` cuts them into
 groups that overlap; in real notes nearly every group is one gold span and one prediction, which all rules
 pair alike. What remains goes to the rule: exact bounds, longest overlap, IoU, or a maximum matching. All run
-in O(n log n) on flat and on nested spans; `plane.py` is what keeps 20,000 nested spans from costing
+in O(n log n) on flat and on nested spans; `pool.py` is what keeps 20,000 nested spans from costing
 400,000,000 comparisons.
 
 Touching intervals do not overlap. Input order never matters: intervals are sorted before they come here, and
@@ -21,17 +21,13 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 from ..spans import Span
-from .plane import Bounds, Interval, Plane, Preference, Value
+from .pool import Bounds, Interval, Preference, Value, pool_of
+from .validity import Triple
 
 Intervals = Sequence[Interval]
 Pairs = list[tuple[int, int]]
 """(position in gold, position in predicted); each position stands in one pair at most."""
 Rule = Callable[[Intervals, Intervals], Pairs]
-
-_BRUTE_FORCE_PER_SPAN = 64
-"""Comparisons one span may cost before the tree is cheaper (measured: a tree query is worth some 60 of
-them).
-"""
 
 
 class Matches(NamedTuple):
@@ -48,13 +44,15 @@ class Matches(NamedTuple):
     right: int
 
 
-def components(gold: Intervals, predicted: Intervals) -> Iterator[tuple[int, int, int, int]]:
+def components(
+    gold: Intervals | Sequence[Triple], predicted: Intervals | Sequence[Triple]
+) -> Iterator[tuple[int, int, int, int]]:
     """(gold from, gold to, predicted from, predicted to) of each overlapping group that has both sides."""
     i = j = 0
     n, m = len(gold), len(predicted)
     while i < n and j < m:
         i0, j0 = i, j
-        if gold[i] <= predicted[j]:
+        if gold[i][0] <= predicted[j][0]:
             reach = gold[i][1]
             i += 1
         else:
@@ -172,28 +170,10 @@ def touched(intervals: Intervals, others: Intervals) -> int:
 
 
 def assign(queries: Intervals, targets: Intervals, preference: Callable[[int, int], Preference]) -> Pairs:
-    """Each query in turn takes the free target of the smallest value; a target that does not overlap is no
-    candidate.
-    """
-    if len(queries) * len(targets) > _BRUTE_FORCE_PER_SPAN * (len(queries) + len(targets)):
-        plane = Plane(targets)
-        chosen = [plane.take(preference(*query)) for query in queries]
-        return [(position, target) for position, target in enumerate(chosen) if target is not None]
-    pairs: Pairs = []
-    free = list(range(len(targets)))
-    for position, (start, end) in enumerate(queries):
-        value_of = preference(start, end).value
-        best: Value | None = None
-        for target in free:
-            if targets[target][0] >= end:
-                break
-            value = value_of(*targets[target])
-            if value is not None and (best is None or value < best):
-                best, chosen_target = value, target
-        if best is not None:
-            free.remove(chosen_target)
-            pairs.append((position, chosen_target))
-    return pairs
+    """Each query in turn takes the free target it prefers."""
+    pool = pool_of(targets, len(queries))
+    taken = [pool.take(preference(start, end)) for start, end in queries]
+    return [(query, target) for query, target in enumerate(taken) if target is not None]
 
 
 def longest_overlap(start: int, end: int) -> Preference:

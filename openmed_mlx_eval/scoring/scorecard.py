@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..spans import Span
 from .counts import Counts, Rate, TwoSidedCounts, mean
 from .matching import count_matches
-from .plane import Interval
+from .pool import Interval
 from .validity import Triple, checked_gold, checked_predictions
 
 
