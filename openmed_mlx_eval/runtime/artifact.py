@@ -1,0 +1,226 @@
+"""Artifact: a model directory, read and checked – config, labels, tensors, tokenizer, window.
+
+Either a Hugging Face directory (config.json, safetensors whole or in shards, tokenizer.json) or one with an
+openmed-mlx.json manifest, format version 2, as OpenMed's converter and this project's write it. Nothing is
+computed and no code of the directory is run; a pickle is refused, and so is a path that leaves the directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..errors import ModelError
+from .families import family_of
+from .families.base import Config, Family
+from .safetensors import StoredTensor, open_safetensors
+from .weights import Checkpoint, Quantization, renamed
+
+MANIFEST = "openmed-mlx.json"
+DTYPE_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+PICKLE_COMMAND = (
+    'python -c "from transformers import AutoModelForTokenClassification as M; '
+    "M.from_pretrained('DIR').save_pretrained('DIR', safe_serialization=True)\""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A checked model directory. Tensors are mapped, not read.
+
+    name: the directory's own name. labels: id → label as in the files. window: tokens a sequence may have, special tokens included. files: those that were opened.
+    """
+
+    directory: Path
+    name: str
+    config: Config
+    labels: tuple[str, ...]
+    family: Family
+    checkpoint: Checkpoint
+    quantization: Quantization | None
+    window: int
+    tokenizer: Path
+    files: tuple[Path, ...]
+
+    @property
+    def dtype(self) -> str:
+        """The stored floating type, by its common name."""
+        stored = self.checkpoint.dtypes()
+        return DTYPE_NAMES.get(stored[0], stored[0].lower()) if stored else "none"
+
+    def hashes(self) -> dict[str, str]:
+        """{file name: sha256 in hex} of every file that was opened."""
+        return {path.relative_to(self.directory).as_posix(): sha256(path) for path in sorted(self.files)}
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(file)
+
+
+def _digest(file: Any) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def open_artifact(directory: str | Path) -> Artifact:
+    """Read and check a model directory. Raises ModelError that says which file is wrong, how, and what to do."""
+    root = Path(directory)
+    if not root.is_dir():
+        raise ModelError("the model is not a directory – give a folder with config.json, *.safetensors and tokenizer.json")
+    manifest_path = root / MANIFEST
+    manifest = _manifest(manifest_path) if manifest_path.exists() else None
+    config_path = _inside(root, (manifest or {}).get("config_path") or "config.json")
+    config = read_object(config_path)
+    weights = _weight_files(root, manifest)
+    tokenizer = _tokenizer(root, manifest)
+    labels_path = _inside(root, manifest["label_map_path"]) if manifest and manifest.get("label_map_path") else None
+    labels = _labels(read_object(labels_path) if labels_path else config.get("id2label"), config)
+    config = {**config, "num_labels": len(labels)}
+    family = family_of(config)
+
+    tensors: dict[str, StoredTensor] = {}
+    for path in weights:
+        for name, tensor in open_safetensors(path).items():
+            if name in tensors:
+                raise ModelError(f"tensor {name!r} stands in two weight files – keep the files of one checkpoint only")
+            tensors[name] = tensor
+    quantization = _quantization(manifest, config)
+    checkpoint = Checkpoint(renamed(tensors, family.names, family.prefixes, family.ignored), quantization)
+    _check_head(checkpoint, labels)
+    checkpoint.check(family.shapes(config))
+    optional = (manifest_path if manifest else None, labels_path)
+    return Artifact(
+        directory=root,
+        name=root.resolve().name,
+        config=config,
+        labels=labels,
+        family=family,
+        checkpoint=checkpoint,
+        quantization=quantization,
+        window=family.window(config),
+        tokenizer=tokenizer,
+        files=(config_path, tokenizer, *weights, *(path for path in optional if path)),
+    )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON file that must hold one object. Raises ModelError naming the file."""
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise ModelError(f"{path.name} is missing – a model directory needs it") from None
+    except OSError as error:
+        raise ModelError(f"{path.name}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise ModelError(f"{path.name}: not valid JSON – copy the file again") from None
+    if not isinstance(value, dict):
+        raise ModelError(f"{path.name}: must be one JSON object")
+    return value
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    manifest = read_object(path)
+    if manifest.get("format") not in (None, "openmed-mlx") or manifest.get("format_version") not in (1, 2):
+        raise ModelError(f"{MANIFEST}: not format openmed-mlx, version 1 or 2 – convert the model again")
+    if manifest.get("task") not in (None, "token-classification"):
+        raise ModelError(f"{MANIFEST}: its task is not token-classification – this program runs token classifiers")
+    return manifest
+
+
+def _inside(root: Path, name: Any) -> Path:
+    """root/name for a name that stays below root, symbolic links followed. Raises ModelError otherwise."""
+    if not isinstance(name, str) or not name:
+        raise ModelError("the manifest names a file by something that is no file name")
+    plain = PurePosixPath(name.replace("\\", "/"))
+    path = root / plain
+    outside = plain.is_absolute() or ".." in plain.parts or ":" in plain.parts[0]
+    if outside or not path.resolve().is_relative_to(root.resolve()):
+        raise ModelError("a path in the model's manifest or index leads out of the model directory – refused")
+    return path
+
+
+def _weight_files(root: Path, manifest: Mapping[str, Any] | None) -> list[Path]:
+    if manifest is not None:
+        fallback = manifest.get("fallback_weights") or []
+        if not isinstance(fallback, list):
+            raise ModelError(f"{MANIFEST}: fallback_weights is not a list")
+        named = [_inside(root, name) for name in (manifest.get("preferred_weights") or "weights.safetensors", *fallback)]
+        found = [path for path in named if path.suffix == ".safetensors" and path.is_file()]
+        if found:
+            return found[:1]
+        raise ModelError(f"{MANIFEST}: none of its weights is there as safetensors – convert the model again")
+    index = root / "model.safetensors.index.json"
+    if (root / "model.safetensors").is_file():
+        return [_inside(root, "model.safetensors")]
+    if index.is_file():
+        table = read_object(index).get("weight_map")
+        if not isinstance(table, dict) or not table:
+            raise ModelError(f"{index.name}: has no weight_map")
+        shards = [_inside(root, name) for name in dict.fromkeys(table.values())]
+        absent = [path.name for path in shards if not path.is_file()]
+        if absent:
+            raise ModelError(f"{len(absent)} of {len(shards)} weight shards are missing (first: {absent[0]}) – download them")
+        return shards
+    if any(root.glob("pytorch_model*.bin")) or any(root.glob("*.pt")):
+        raise ModelError(
+            "the weights are a pickle (pytorch_model.bin), which can run code when it is loaded and is never read here – "
+            f"where torch and transformers are installed, and the source is trusted, convert it: {PICKLE_COMMAND}"
+        )
+    raise ModelError("no weights: neither model.safetensors nor model.safetensors.index.json is in the model directory")
+
+
+def _tokenizer(root: Path, manifest: Mapping[str, Any] | None) -> Path:
+    section = (manifest or {}).get("tokenizer") or {}
+    folder = section.get("path") if isinstance(section, dict) else None
+    path = _inside(root, "tokenizer.json" if folder in (None, "", ".") else f"{folder}/tokenizer.json")
+    if not path.is_file():
+        raise ModelError(
+            "tokenizer.json is missing – make it where transformers is installed: "
+            "python -c \"from transformers import AutoTokenizer as T; T.from_pretrained('DIR').save_pretrained('DIR')\""
+        )
+    return path
+
+
+def _labels(table: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """id2label as a tuple. Raises ModelError where ids are not 0 … n-1 or labels are no strings."""
+    if not isinstance(table, dict) or not table:
+        raise ModelError("config.json: id2label is missing – is this a token-classification checkpoint?")
+    try:
+        by_id = {int(key): label for key, label in table.items()}
+    except ValueError:
+        raise ModelError("id2label: a key is not an integer") from None
+    if sorted(by_id) != list(range(len(by_id))) or len(by_id) != len(table):
+        raise ModelError(f"id2label: {len(table)} entries, but their ids are not 0 to {len(table) - 1}")
+    if not all(isinstance(label, str) and label for label in by_id.values()):
+        raise ModelError("id2label: a label is not a string")
+    return tuple(by_id[i] for i in range(len(by_id)))
+
+
+def _check_head(checkpoint: Checkpoint, labels: tuple[str, ...]) -> None:
+    """A wrong number of labels is told as such, not as a misshapen classifier."""
+    if "classifier.weight" in checkpoint:
+        rows = checkpoint.matrix("classifier").values.shape[:1]
+        if rows != (len(labels),):
+            head = rows[0] if rows else 0
+            raise ModelError(f"id2label has {len(labels)} labels, but the classification head has {head} rows")
+
+
+def _quantization(manifest: Mapping[str, Any] | None, config: Mapping[str, Any]) -> Quantization | None:
+    """What the manifest or the config says of quantisation, in OpenMed's or mlx-lm's words."""
+    said = (manifest or {}).get("quantization") or config.get("_mlx_quantization") or config.get("quantization")
+    if not said:
+        return None
+    if not isinstance(said, dict) or said.get("mode", "affine") != "affine":
+        raise ModelError("quantization: only MLX's affine mode is supported – convert the model again")
+    bits, group = said.get("bits"), said.get("group_size", 64)
+    if bits not in (2, 4, 8) or group not in (32, 64, 128):
+        raise ModelError("quantization: bits must be 2, 4 or 8 and group_size 32, 64 or 128 – convert the model again")
+    return Quantization(bits, group)

@@ -1,0 +1,202 @@
+"""TokenClassifier: a model directory and texts in, spans out – the runtime's one front door.
+
+Texts are taken a chunk at a time, so memory is bounded by the chunk and not by the corpus; within a chunk all
+windows are sorted by length, filled into batches of about `batch_tokens` and computed `workers` at a time. Which
+window shares a batch with which changes no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, UsageError
+from ..spans import Span
+from .artifact import Artifact, open_artifact
+from .decoding import AGGREGATIONS, Decoder
+from .engines import open_engine
+from .engines.base import Ops
+from .families.base import Network
+from .safetensors import Array
+from .tokenization import Encoded, TextEncoder
+from .windows import Window, stride_for, windows
+
+CHUNK_CHARACTERS = 1 << 19
+"""Characters of text in work at once, a document always whole: enough to sort by length, little enough to hold."""
+
+BATCH_TOKENS = {"numpy": 2048, "mlx": 8192}
+
+
+Compute = Callable[[Callable[[Any], Array], Sequence[Any]], Iterable[Array]]
+"""`map`, or a thread pool's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One window of one document of the chunk."""
+
+    document: int
+    window: Window
+
+
+@dataclass(frozen=True)
+class TokenClassifier:
+    """A loaded model. Made by `TokenClassifier.load`; used by `predict`.
+
+    window: content tokens a window may have. stride: overlap of two windows, tokens. batch_tokens: content and
+    special tokens of one batch, about.
+    """
+
+    artifact: Artifact
+    ops: Ops
+    encoder: TextEncoder
+    decoder: Decoder
+    window: int
+    stride: int
+    batch_tokens: int
+    _network: Network = field(repr=False)
+
+    @classmethod
+    def load(
+        cls,
+        directory: str | Path,
+        *,
+        engine: str = "auto",
+        device: str = "auto",
+        dtype: str = "auto",
+        aggregation: str = "simple",
+        stride: int | None = None,
+        batch_tokens: int | None = None,
+        rename: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda labels: labels,
+    ) -> TokenClassifier:
+        """Open a model directory for an engine.
+
+        rename: gives names to the labels of a checkpoint that has none. Raises ModelError for a directory that
+        cannot be run, UsageError for an option that cannot be met here.
+        """
+        if aggregation not in AGGREGATIONS:
+            raise UsageError(f"--aggregation: {aggregation!r} is none of {', '.join(AGGREGATIONS)}")
+        if batch_tokens is not None and batch_tokens < 1:
+            raise UsageError("--batch-tokens must be at least 1")
+        artifact = open_artifact(directory)
+        decoder = Decoder.of(rename(artifact.labels), aggregation)
+        encoder = TextEncoder.load(artifact.tokenizer)
+        encoder.check_vocabulary(artifact.checkpoint.matrix("embeddings.word_embeddings").shape[0])
+        size = artifact.window - encoder.special_tokens
+        if size < 1:
+            raise ModelError(
+                f"a window of {artifact.window} positions has no room between {encoder.special_tokens} special tokens"
+            )
+        stride = stride_for(size, stride)
+        ops = open_engine(engine, device, dtype)
+        network = artifact.family.network(ops, artifact.checkpoint, artifact.config)
+        tokens = batch_tokens or BATCH_TOKENS[ops.name]
+        return cls(artifact, ops, encoder, decoder, size, stride, tokens, network)
+
+    def predict(self, texts: Iterable[str], progress: Callable[[int], Any] = lambda done: None) -> Iterator[list[Span]]:
+        """Spans of each text, in order. progress: called with the number of documents just finished.
+
+        Raises ModelError where the model gives numbers that are none.
+        """
+        with self._workers() as compute:
+            for chunk in _chunks(texts):
+                encoded = self.encoder.encode(chunk)
+                logits = self._stitched(encoded, compute)
+                for document, rows in zip(encoded, logits, strict=True):
+                    yield self.decoder.spans(document, rows, self.encoder)
+                progress(len(chunk))
+
+    def logits(self, text: str) -> tuple[Encoded, Array]:
+        """A text's tokens and their stitched logits, float32 (tokens, labels)."""
+        with self._workers() as compute:
+            encoded = self.encoder.encode([text])
+            return encoded[0], self._stitched(encoded, compute)[0]
+
+    def _stitched(self, documents: Sequence[Encoded], compute: Compute) -> list[Array]:
+        """Logits of every token of each document, from the window in which it stands furthest from an edge."""
+        pieces = [
+            _Piece(number, window)
+            for number, encoded in enumerate(documents)
+            for window in windows(len(encoded.ids), self.window, self.stride)
+        ]
+        whole = [np.empty((len(encoded.ids), len(self.decoder.labels)), dtype=np.float32) for encoded in documents]
+        batches = list(self._batches(pieces))
+        for batch, rows in zip(batches, compute(partial(self._forward, documents), batches), strict=True):
+            first = len(self.encoder.prefix)
+            for piece in batch:
+                w = piece.window
+                kept = slice(first + w.kept_from - w.start, first + w.kept_to - w.start)
+                whole[piece.document][w.kept_from : w.kept_to] = rows[kept]
+                first += w.end - w.start + self.encoder.special_tokens
+        return whole
+
+    def _batches(self, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
+        """Longest first, so that the threads end together; each batch as full as `batch_tokens` allows."""
+        ordered = sorted(pieces, key=lambda piece: piece.window.start - piece.window.end)
+        batch: list[_Piece] = []
+        tokens = 0
+        for piece in ordered:
+            length = piece.window.end - piece.window.start + self.encoder.special_tokens
+            if batch and tokens + length > self.batch_tokens:
+                yield batch
+                batch, tokens = [], 0
+            batch.append(piece)
+            tokens += length
+        if batch:
+            yield batch
+
+    def _forward(self, documents: Sequence[Encoded], batch: Sequence[_Piece]) -> Array:
+        """Logits of a batch's windows end to end, special tokens included; float32 (tokens, labels)."""
+        prefix, suffix = self.encoder.prefix, self.encoder.suffix
+        ids = [
+            np.concatenate([prefix, documents[piece.document].ids[piece.window.start : piece.window.end], suffix])
+            for piece in batch
+        ]
+        positions = [self.artifact.family.positions(self.artifact.config, sequence) for sequence in ids]
+        with np.errstate(all="ignore"):  # overflow is looked for once, in the result
+            inputs = self.ops.inputs(ids, positions)
+            rows = self.ops.host(self._network(inputs), inputs)
+        if not np.isfinite(rows).all():
+            remedy = (
+                "run it with --dtype float32" if self.ops.dtype != "float32" else "the weights are damaged; convert them again"
+            )
+            raise ModelError(f"the model gave numbers that are not finite, computing in {self.ops.dtype} – {remedy}")
+        return rows
+
+    @contextmanager
+    def _workers(self) -> Iterator[Compute]:
+        """How batches are computed: in this thread (mlx's streams belong to theirs), or in `workers` threads.
+
+        Each of those gets one BLAS thread: two batches at once beat one batch on two threads, which wait for
+        each other.
+        """
+        if self.ops.workers == 1:
+            yield map
+            return
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(self.ops.workers) as pool:
+            try:
+                yield pool.map
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        if chunk and size + len(text) > CHUNK_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(text)
+        size += len(text)
+    if chunk:
+        yield chunk

@@ -1,0 +1,75 @@
+"""Ops: the operations a family is written against, and Inputs: one batch in an engine's own layout.
+
+The mlx engine pads a batch to (sequences, length); the numpy engine packs it end to end as (tokens,) and pays
+for no padding at all. Only `attention` has to know which, so a family never sees the layout: every other
+operation works on the last axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..safetensors import Array
+from ..weights import Linear, Matrix, Norm
+
+ACTIVATIONS = (
+    "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish", "tanh",
+)  # fmt: skip
+"""The values of `hidden_act` both engines know, as transformers' `activations.py` names them."""
+
+Op = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """One batch, in the tensors of the engine that made it.
+
+    ids, positions: integers, (tokens,) packed or (sequences, length) padded.
+    layout: what `attention` needs to keep sequences apart; opaque to everyone else.
+    lengths: tokens of each sequence, in order.
+    """
+
+    ids: Any
+    positions: Any
+    layout: Any
+    lengths: tuple[int, ...]
+
+
+class Ops(Protocol):
+    """An engine. Layers are made once from stored weights, then called on the engine's tensors.
+
+    A tensor an operation returns is the caller's to overwrite; an operation may overwrite its argument where its
+    docstring says so. Arithmetic is float32 in numpy, `dtype` in mlx.
+    """
+
+    name: str
+    device: str
+    dtype: str
+    workers: int
+    """How many batches may be computed at once, each in a thread of its own."""
+
+    def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
+        """One batch from the int32 id and position arrays of its sequences."""
+
+    def host(self, logits: Any, inputs: Inputs) -> Array:
+        """The logits of all real tokens as float32 (tokens, labels), sequence by sequence; computation is forced."""
+
+    def embedding(self, matrix: Matrix) -> Op:
+        """ids → rows, (…, width)."""
+
+    def row(self, matrix: Matrix, index: int) -> Any:
+        """One row of a table, (width,)."""
+
+    def linear(self, linear: Linear) -> Op:
+        """x (…, inputs) → (…, outputs of all its matrices side by side)."""
+
+    def norm(self, norm: Norm, epsilon: float) -> Callable[[Any, Any], Any]:
+        """(x, residual) → layer norm of their sum over the last axis; x is overwritten."""
+
+    def activation(self, name: str) -> Op:
+        """x → activation(x), by transformers' name for it; x is overwritten. Raises ModelError for an unknown name."""
+
+    def attention(self, qkv: Any, heads: int, inputs: Inputs) -> Any:
+        """softmax(q·kᵀ/√d)·v within each sequence: (…, 3·width) → (…, width); qkv is overwritten."""

@@ -1,0 +1,140 @@
+"""The mlx engine: Metal on Apple silicon, CUDA where mlx[cuda] is, and MLX's own CPU backend for checking.
+
+Padded batches with a boolean key mask; fused attention and layer norm from `mx.fast`; quantised weights stay
+quantised. Imported only when the engine is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from ...errors import ModelError
+from ..safetensors import Array, StoredTensor
+from ..weights import Linear, Matrix, Norm
+from .base import ACTIVATIONS, Inputs, Op
+
+DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
+BUCKET = 32
+"""Padded lengths are multiples of this, so that few shapes are ever compiled for."""
+
+
+class MlxOps:
+    """See `engines.base.Ops`. Tensors are mx.array; a padded batch is (sequences, length, width)."""
+
+    name = "mlx"
+    workers = 1
+
+    def __init__(self, device: str, dtype: str) -> None:
+        mx.set_default_device(mx.cpu if device == "cpu" else mx.gpu)
+        self.device = device
+        self.dtype = dtype
+        self._dtype = DTYPES[dtype]
+
+    def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
+        lengths = tuple(len(sequence) for sequence in ids)
+        longest = -(-max(lengths) // BUCKET) * BUCKET
+        # Position 0 under the padding is in every table, unlike the position a bucket's end would have.
+        padded = np.zeros((2, len(ids), longest), dtype=np.int32)
+        for row, (sequence, position) in enumerate(zip(ids, positions, strict=True)):
+            padded[0, row, : len(sequence)] = sequence
+            padded[1, row, : len(sequence)] = position
+        mask = None
+        if min(lengths) < longest:
+            mask = mx.array((np.arange(longest) < np.array(lengths)[:, None])[:, None, None, :])
+        return Inputs(mx.array(padded[0]), mx.array(padded[1]), mask, lengths)
+
+    def host(self, logits: Any, inputs: Inputs) -> Array:
+        padded = np.array(logits.astype(mx.float32))
+        return np.concatenate([row[:length] for row, length in zip(padded, inputs.lengths, strict=True)])
+
+    def embedding(self, matrix: Matrix) -> Op:
+        if matrix.quantization is None:
+            table = self._tensor(matrix.values)
+            return lambda ids: table[ids]
+        words, scales, biases, how = self._quantized((matrix,))
+
+        def look_up(ids: Any) -> Any:
+            return mx.dequantize(words[ids], scales[ids], biases[ids], **how).astype(self._dtype)
+
+        return look_up
+
+    def row(self, matrix: Matrix, index: int) -> Any:
+        return self.embedding(matrix)(mx.array([index]))[0]
+
+    def linear(self, linear: Linear) -> Op:
+        bias = mx.concatenate([self._tensor(bias) for bias in linear.biases])
+        quantized = {matrix.quantization for matrix in linear.matrices}
+        if quantized == {None}:
+            weight = mx.concatenate([self._tensor(matrix.values) for matrix in linear.matrices]).T
+            return lambda x: mx.addmm(bias, x, weight)
+        if None in quantized:  # layers of one product, of which some were kept whole
+            parts = [self.linear(Linear((m,), (b,))) for m, b in zip(linear.matrices, linear.biases, strict=True)]
+            return lambda x: mx.concatenate([part(x) for part in parts], axis=-1)
+        words, scales, biases, how = self._quantized(linear.matrices)
+        return lambda x: mx.quantized_matmul(x, words, scales, biases, transpose=True, **how) + bias
+
+    def norm(self, norm: Norm, epsilon: float) -> Callable[[Any, Any], Any]:
+        weight, bias = self._tensor(norm.weight), self._tensor(norm.bias)
+        return lambda x, residual: mx.fast.layer_norm(x + residual, weight, bias, epsilon)
+
+    def activation(self, name: str) -> Op:
+        if name not in _ACTIVATIONS:
+            raise ModelError(f"config.json: hidden_act {name!r} is not supported – supported are {', '.join(ACTIVATIONS)}")
+        return _ACTIVATIONS[name]
+
+    def attention(self, qkv: Any, heads: int, inputs: Inputs) -> Any:
+        sequences, length, width = qkv.shape
+        split = qkv.reshape(sequences, length, 3, heads, -1).transpose(2, 0, 3, 1, 4)
+        context = mx.fast.scaled_dot_product_attention(
+            split[0], split[1], split[2], scale=split.shape[-1] ** -0.5, mask=inputs.layout
+        )
+        return context.transpose(0, 2, 1, 3).reshape(sequences, length, width // 3)
+
+    def _tensor(self, stored: StoredTensor) -> Any:
+        if stored.dtype == "BF16":
+            return mx.array(stored.array).view(mx.bfloat16).astype(self._dtype)
+        if stored.dtype == "F64":  # Metal has no float64
+            return mx.array(stored.float32()).astype(self._dtype)
+        return mx.array(stored.array).astype(self._dtype)
+
+    def _quantized(self, matrices: Sequence[Matrix]) -> tuple[Any, Any, Any, dict[str, Any]]:
+        """Packed words, scales and biases of layers side by side, and mlx's description of them."""
+        how = matrices[0].quantization
+        if how is None:
+            raise ModelError("a quantised product of layers that are not quantised")
+        words = mx.concatenate([mx.array(matrix.values.array) for matrix in matrices])
+        scales = mx.concatenate([self._tensor(matrix.scales) for matrix in matrices if matrix.scales])
+        biases = mx.concatenate([self._tensor(matrix.biases) for matrix in matrices if matrix.biases])
+        return words, scales, biases, {"group_size": how.group_size, "bits": how.bits}
+
+
+# Written out, not mlx.nn's: those are wrapped in mx.compile, which off Apple needs a C++ compiler at run time.
+
+
+def _gelu(x: Any) -> Any:
+    return x * (1 + mx.erf(x * 0.7071067811865476)) * 0.5
+
+
+def _tanh_gelu(x: Any) -> Any:
+    return x * (1 + mx.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) * 0.5
+
+
+def _silu(x: Any) -> Any:
+    return x * mx.sigmoid(x)
+
+
+_ACTIVATIONS: dict[str, Op] = {
+    "gelu": _gelu,
+    "gelu_new": _tanh_gelu,
+    "gelu_fast": _tanh_gelu,
+    "gelu_pytorch_tanh": _tanh_gelu,
+    "quick_gelu": lambda x: x * mx.sigmoid(1.702 * x),
+    "relu": lambda x: mx.maximum(x, 0),
+    "silu": _silu,
+    "swish": _silu,
+    "tanh": mx.tanh,
+}

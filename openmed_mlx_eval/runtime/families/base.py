@@ -1,0 +1,65 @@
+"""Family: what the runtime must know of one architecture – its tensors, its window, and its network.
+
+A network is written once against the operations of `engines.base.Ops`, so the code that runs on Metal is the
+code that runs in numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import ModelError
+from ..engines.base import Inputs, Ops
+from ..safetensors import Array
+from ..weights import Checkpoint
+
+Config = Mapping[str, Any]
+Network = Callable[[Inputs], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One architecture.
+
+    name: as an openmed-mlx.json has it. model_types: values of config.json's model_type.
+    prefixes, names, ignored: how a Hugging Face checkpoint's tensors are called (`weights.renamed`).
+    shapes: config → {our tensor name: shape}. window: config → tokens a sequence may have, special ones included.
+    positions: (config, ids of one sequence) → its position ids. network: (ops, checkpoint, config) → forward.
+    """
+
+    name: str
+    model_types: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    names: Mapping[str, str]
+    ignored: tuple[str, ...]
+    shapes: Callable[[Config], dict[str, tuple[int, ...]]]
+    window: Callable[[Config], int]
+    positions: Callable[[Config, Array], Array]
+    network: Callable[[Ops, Checkpoint, Config], Network]
+
+
+_REQUIRED = object()
+
+
+def natural(config: Config, *names: str, default: Any = _REQUIRED, least: int = 1) -> int:
+    """The first of `names` that config has, as an integer ≥ least. Raises ModelError naming the key."""
+    for name in names:
+        value = config.get(name)
+        if value is None:
+            continue
+        if type(value) is not int or value < least:
+            raise ModelError(f"config.json: {name} must be an integer of at least {least}")
+        return value
+    if default is _REQUIRED:
+        raise ModelError(f"config.json: {names[0]} is missing")
+    return int(default)
+
+
+def number(config: Config, name: str, default: float) -> float:
+    """config[name] as a float. Raises ModelError naming the key."""
+    value = config.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ModelError(f"config.json: {name} must be a number")
+    return float(value)

@@ -1,0 +1,205 @@
+"""Checkpoint: a model's tensors under this project's names, whether stored plain or affinely quantised.
+
+Names are those of an openmed-mlx.json artifact; a family's table leads there from the names of a Hugging Face
+checkpoint. Which tensors must be there, and in which shape, is the family's word; here it is compared with what
+is there. Nothing is converted: that is an engine's work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from .safetensors import Array, StoredTensor
+
+QUANTIZED_PARTS = (".scales", ".biases")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """MLX's affine scheme: w ≈ scale · q + bias, one scale and bias for `group_size` inputs (mx.quantize)."""
+
+    bits: int
+    group_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A weight of logical shape (outputs, inputs) – for an embedding (rows, width) – plain or quantised.
+
+    values: the tensor, or uint32 words that hold 32/bits values each, lowest bits first.
+    scales, biases: (outputs, inputs / group_size), with quantization; None without.
+    """
+
+    values: StoredTensor
+    scales: StoredTensor | None = None
+    biases: StoredTensor | None = None
+    quantization: Quantization | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        if self.quantization is None:
+            return self.values.shape
+        return (self.values.shape[0], self.values.shape[1] * 32 // self.quantization.bits)
+
+    def float32(self, rows: Array | slice = slice(None)) -> Array:
+        """Values as float32, dequantised where need be; of the named rows alone if given."""
+        if self.quantization is None or self.scales is None or self.biases is None:
+            return self.values.float32(rows)
+        bits, group = self.quantization.bits, self.quantization.group_size
+        words = self.values.array[rows]
+        shifts = np.arange(0, 32, bits, dtype=np.uint32)
+        levels = ((words[..., None] >> shifts) & np.uint32(2**bits - 1)).astype(np.float32)
+        levels = levels.reshape(*words.shape[:-1], -1, group)
+        levels *= self.scales.float32(rows)[..., None]
+        levels += self.biases.float32(rows)[..., None]
+        flat: Array = levels.reshape(*words.shape[:-1], -1)
+        return flat
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """One or more linear layers of the same input, to be computed as one product. biases: as many as matrices, or none."""
+
+    matrices: tuple[Matrix, ...]
+    biases: tuple[StoredTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """Layer normalisation: weight and bias of shape (width,)."""
+
+    weight: StoredTensor
+    bias: StoredTensor
+
+
+class Checkpoint:
+    """Tensors by this project's names, with the accessors a family builds itself from."""
+
+    def __init__(self, tensors: Mapping[str, StoredTensor], quantization: Quantization | None) -> None:
+        self._tensors = dict(tensors)
+        self._quantization = quantization
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors
+
+    def matrix(self, name: str) -> Matrix:
+        values = self._tensors[f"{name}.weight"]
+        if f"{name}.scales" not in self._tensors:
+            return Matrix(values)
+        return Matrix(values, self._tensors[f"{name}.scales"], self._tensors[f"{name}.biases"], self._quantization)
+
+    def linear(self, *names: str) -> Linear:
+        return Linear(tuple(map(self.matrix, names)), tuple(self._tensors[f"{name}.bias"] for name in names))
+
+    def norm(self, name: str) -> Norm:
+        return Norm(self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"])
+
+    def parameters(self) -> int:
+        """Number of logical parameters; scales and biases of a quantised layer are not counted."""
+        names = [name for name in self._tensors if not name.endswith(QUANTIZED_PARTS)]
+        return sum(int(np.prod(self._logical(name))) for name in names)
+
+    def quantized(self) -> list[str]:
+        return sorted(name.removesuffix(".scales") for name in self._tensors if name.endswith(".scales"))
+
+    def dtypes(self) -> list[str]:
+        """Stored types of the tensors that are not packed integers, the most frequent first."""
+        counts: dict[str, int] = {}
+        for tensor in self._tensors.values():
+            if tensor.dtype != "U32":
+                counts[tensor.dtype] = counts.get(tensor.dtype, 0) + tensor.array.size
+        return sorted(counts, key=lambda dtype: -counts[dtype])
+
+    def _logical(self, name: str) -> tuple[int, ...]:
+        stem = name.removesuffix(".weight")
+        if name.endswith(".weight") and f"{stem}.scales" in self._tensors:
+            return self.matrix(stem).shape
+        return self._tensors[name].shape
+
+    def check(self, expected: Mapping[str, tuple[int, ...]]) -> None:
+        """Raise ModelError that names missing, unexpected and misshapen tensors, the first five of each."""
+        parts = {n for n in self._tensors if n.endswith(QUANTIZED_PARTS) and n.rpartition(".")[0] + ".weight" in expected}
+        there = set(self._tensors) - parts
+        problems = [
+            _listed("missing", sorted(set(expected) - there)),
+            _listed("unexpected", sorted(there - set(expected))),
+            _listed("misshapen", self._misshapen(expected)),
+        ]
+        if any(problems):
+            raise ModelError(
+                f"the weights do not fit the configuration: {'; '.join(filter(None, problems))}"
+                " – config.json and the weights must come from one checkpoint"
+            )
+
+    def _misshapen(self, expected: Mapping[str, tuple[int, ...]]) -> list[str]:
+        wrong = []
+        for name in sorted(set(expected) & set(self._tensors)):
+            fault = self._quantization_fault(name.removesuffix(".weight")) if name.endswith(".weight") else None
+            if fault is None and self._logical(name) != expected[name]:
+                fault = f"{list(self._logical(name))}, not {list(expected[name])}"
+            if fault is None and f"{name.removesuffix('.weight')}.scales" not in self._tensors:
+                dtype = self._tensors[name].dtype
+                fault = None if dtype in ("F32", "F16", "BF16", "F64") else f"stored as {dtype}, not as a floating type"
+            if fault:
+                wrong.append(f"{name} ({fault})")
+        return wrong
+
+    def _quantization_fault(self, stem: str) -> str | None:
+        """Why a layer's packed weight, scales and biases cannot belong together; None where they can, or are plain."""
+        present = [part for part in QUANTIZED_PARTS if stem + part in self._tensors]
+        if not present:
+            return None
+        if self._quantization is None:
+            return "quantised, but the artifact does not say with how many bits"
+        packed = self._tensors[f"{stem}.weight"]
+        if len(present) != 2 or packed.dtype != "U32" or len(packed.shape) != 2:
+            return "quantised, but not as packed uint32 with scales and biases"
+        groups = packed.shape[1] * 32 // self._quantization.bits / self._quantization.group_size
+        if any(self._tensors[stem + part].shape != (packed.shape[0], groups) for part in QUANTIZED_PARTS):
+            return f"scales or biases do not fit {self._quantization.bits} bits in groups of {self._quantization.group_size}"
+        return None
+
+
+def _listed(kind: str, names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{len(names)} {kind} ({', '.join(names[:5])}{more})"
+
+
+def renamed(
+    tensors: Mapping[str, StoredTensor],
+    names: Mapping[str, str],
+    prefixes: Sequence[str],
+    ignored: Sequence[str],
+) -> dict[str, StoredTensor]:
+    """The tensors under this project's names; a name no table knows keeps its own, to be reported as unexpected.
+
+    names: a family's {checkpoint's stem: our stem}, `{i}` for the layer number. prefixes: what a checkpoint may
+    put before every name (`bert.`, `model.`, none). ignored: stems that token classification has no use for.
+    """
+    prefix = re.compile(rf"^(?:model\.)?(?:(?:{'|'.join(map(re.escape, prefixes))})\.)?")
+    result: dict[str, StoredTensor] = {}
+    for original, tensor in tensors.items():
+        stem, _, part = prefix.sub("", original).rpartition(".")
+        if f"{stem}.{part}".startswith(tuple(ignored)):
+            continue
+        number = _LAYER.search(stem)
+        pattern = names.get(_LAYER.sub(".{i}.", stem, count=1), stem)
+        name = pattern.replace("{i}", number[1] if number else "") + "." + _PARTS.get(part, part)
+        if name in result:
+            raise ModelError(f"two tensors of the checkpoint are both {name!r} – it holds more than one model")
+        result[name] = tensor
+    return result
+
+
+_LAYER = re.compile(r"\.(\d+)\.")
+_PARTS = {
+    "gamma": "weight",
+    "beta": "bias",
+}  # names of TensorFlow's layer norm, in checkpoints of 2018 and 2019
