@@ -27,9 +27,7 @@ def _draft(source: Source) -> Draft:
     if source.data is None:
         raise Fault("an .ann file without its .txt", "add the .txt of the same name, or use --skip-bad")
     if source.standoff is None:
-        raise Fault(
-            "a .txt file without its .ann", "add the .ann; it is empty if there is nothing to annotate"
-        )
+        raise Fault("a .txt file without its .ann", "add the .ann; it is empty if there is nothing to annotate")
     lines = decoded(source.standoff, name="the .ann").split("\n")
     mentions = [_mention(line.removesuffix("\r"), number) for number, line in enumerate(lines, start=1)]
     mark = MARK if source.data.startswith(codecs.BOM_UTF8) else ""

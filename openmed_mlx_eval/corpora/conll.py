@@ -1,7 +1,7 @@
 """CoNLL: a token a line, the tag in its last column, an empty line after each sentence. Sentence = document.
 
 The file holds no text, so it is rebuilt: tokens joined by one space, or by nothing after `SpaceAfter=No`.
-Columns are parted by tabs if every line has one, else by spaces. Tag schemes are `tags.py`'s; scores are
+Columns are parted by tabs if most lines have one, else by spaces. Tag schemes are `tags.py`'s; scores are
 read elsewhere.
 """
 
@@ -21,7 +21,7 @@ DOCSTART = "-DOCSTART-"
 NO_SPACE = "SpaceAfter=No"
 MOST_COLUMNS = 4
 
-_CONLLU = re.compile(r"# ?(sent_id|text|newdoc|newpar|global\.columns)\b")
+_COMMENT = re.compile(r"# ?(?:(?:newdoc|newpar|id|sent_id|text|global\.columns)\b|[\w.:-]+ *=)")
 _MISC = re.compile(r"_|(?:[^|=]+=[^|]*\|)*SpaceAfter=(?:No|Yes)(?:\|[^|=]+=[^|]*)*")
 
 _Row: TypeAlias = tuple[int, list[str]]
@@ -69,16 +69,16 @@ def _dialect(lines: Sequence[str]) -> _Dialect:
     """How to divide lines and which are comments.
 
     In a file of tabs a comment has a `#` and no tab; in one of spaces, where `# O` is a token, comments are
-    believed in only if the first line is one that CoNLL-U has.
+    believed in only if the first line is one that CoNLL-U has, and only where they look like one.
     """
-    conllu = bool(lines) and _CONLLU.match(lines[0]) is not None
-    if (
-        lines
-        and all("\t" in line or line.startswith("#") for line in lines)
-        and any("\t" in x for x in lines)
-    ):
-        return _by_tabs, lambda line: "\t" not in line or (conllu and line.startswith("# "))
-    return _by_spaces, lambda line: conllu and line.startswith("#")
+    conllu = bool(lines) and _COMMENT.match(lines[0]) is not None
+    tokens = [line for line in lines if not (line.startswith("#") and "\t" not in line)]
+    if sum("\t" in line for line in tokens) * 2 > len(tokens):
+        return (
+            _by_tabs,
+            lambda line: line.startswith("#") and ("\t" not in line or (conllu and line[1:2] == " ")),
+        )
+    return _by_spaces, lambda line: conllu and _COMMENT.match(line) is not None
 
 
 def _by_tabs(line: str) -> list[str]:
@@ -93,9 +93,7 @@ def _layout(sentences: Sequence[Sequence[_Row]]) -> _Layout:
     """Read from all lines at once. Raises Fault for a file of more columns than the format has."""
     rows = [columns for sentence in sentences for _, columns in sentence]
     wide = [columns[-1] for columns in rows if len(columns) > 2]
-    misc = bool(wide) and (
-        all(_MISC.fullmatch(last) for last in wide) or any(_MISC.fullmatch(x) and x != "_" for x in wide)
-    )
+    misc = bool(wide) and (all(_MISC.fullmatch(last) for last in wide) or any(_MISC.fullmatch(x) and x != "_" for x in wide))
     widths = [len(columns) - _has_misc(columns, misc) for columns in rows]
     width = Counter(widths).most_common(1)[0][0]
     if width + misc > MOST_COLUMNS:
@@ -105,7 +103,8 @@ def _layout(sentences: Sequence[Sequence[_Row]]) -> _Layout:
             line=sentences[0][0][0],
         )
     counted = width > 2 and any(len(s) > 2 for s in sentences) and all(_is_counted(s) for s in sentences)
-    return _Layout(int(counted), width, misc)
+    words_follow = not all(_MISC.fullmatch(columns[1]) for columns in rows if len(columns) > 2)
+    return _Layout(int(counted and words_follow), width, misc)
 
 
 def _has_misc(columns: Sequence[str], misc: bool) -> bool:
@@ -144,9 +143,7 @@ def _tokens_and_tags(sentence: Sequence[_Row], layout: _Layout) -> tuple[list[tu
     return tokens, tags
 
 
-def _draft(
-    sentence: Sequence[_Row], tokens: Sequence[tuple[str, bool]], tags: Sequence[str], scheme: TagScheme
-) -> Draft:
+def _draft(sentence: Sequence[_Row], tokens: Sequence[tuple[str, bool]], tags: Sequence[str], scheme: TagScheme) -> Draft:
     bounds: list[tuple[int, int]] = []
     parts: list[str] = []
     position = 0

@@ -79,9 +79,7 @@ def problem_of(span: Span, length: int) -> str | None:
     return None
 
 
-def check_gold(
-    text: str, spans: Sequence[Span], format: str, *, file: int | None = None, document: int | None = None
-) -> None:
+def check_gold(text: str, spans: Sequence[Span], format: str, *, file: int | None = None, document: int | None = None) -> None:
     """Raise InputError for the first gold span that cannot stand in the text."""
     for number, span in enumerate(spans, start=1):
         problem = problem_of(span, len(text))

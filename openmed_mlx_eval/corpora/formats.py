@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..tags import TagScheme, is_outside
 from . import brat, conll, fixtures, i2b2_xml, pubtator
 from .draft import Draft, Fault
-from .source import STDIN, Source, existing
+from .source import STDIN, Source, entries_of, existing
 
 _HEAD = 1 << 16
 
@@ -60,10 +60,10 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == STDIN:
         raise UsageError("stdin has no name to tell its format by – give --format")
     place = existing(path)
-    is_folder = place.is_dir()
-    names = list(place.iterdir()) if is_folder else [place]
-    by_name = format_of_names({p.suffix.lower() for p in names if not p.name.startswith(".")})
-    return by_name or ("" if is_folder else format_of_head(_head(place))) or _untold()
+    names = entries_of(place) if place.is_dir() else [place]
+    by_name = format_of_names({name.suffix.lower() for name in names})
+    # Only a plain file can be read twice: what a pipe shows now it does not show the reader.
+    return by_name or (format_of_head(_head(place)) if place.is_file() else None) or _untold()
 
 
 def format_of_names(suffixes: set[str]) -> str | None:

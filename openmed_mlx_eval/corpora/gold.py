@@ -66,15 +66,13 @@ def gold_of(draft: Draft, policy: Callable[[Pieces], Pieces]) -> tuple[list[Span
             pieces = joined_over_line_breaks(draft.text, mention.pieces)
             spans += [Span(s, e, mention.label) for s, e in (policy(pieces) if len(pieces) > 1 else pieces)]
             if not agrees(draft.text, mention):
-                raise Fault(
-                    "the text at the offsets is not the annotation's own text", _REMEDY, is_mismatch=True
-                )
+                raise Fault("the text at the offsets is not the annotation's own text", _REMEDY, is_mismatch=True)
         except Fault as fault:
             fault.line, fault.span, fault.offsets = mention.line, number, _shown(mention.pieces)
             faults.append(fault)
     if faults and faults[0].span:
         counted = what_offsets_count(draft.text, draft.mentions, draft.mentions[faults[0].span - 1])
-        faults[0].remedy = f"its own text shows that offsets here {counted}" if counted else faults[0].remedy
+        faults[0].remedy = counted or faults[0].remedy
     return spans, faults
 
 

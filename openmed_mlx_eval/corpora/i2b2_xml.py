@@ -75,9 +75,7 @@ def _parse(markup: str) -> _Found:
             found.mentions += [mention] if mention else []
         if name == "TEXT" and len(found.path) == 1:
             if found.has_text:
-                raise Fault(
-                    "a second TEXT element", "a file holds one document", line=parser.CurrentLineNumber
-                )
+                raise Fault("a second TEXT element", "a file holds one document", line=parser.CurrentLineNumber)
             found.has_text = True
         found.path.append(name)
 

@@ -52,9 +52,7 @@ def load_corpus(
     skipped: list[InputError] = []
     reading = _Reading(chosen, policy, keep_mismatched, skipped.append if skip_bad else refuse)
     documents = tuple(islice(reading.documents(sources), limit))
-    return Corpus(
-        name or chosen, chosen, documents, _sha256(sources), tuple(skipped), tuple(reading.mismatched)
-    )
+    return Corpus(name or chosen, chosen, documents, _sha256(sources), tuple(skipped), tuple(reading.mismatched))
 
 
 def load_fixtures(path: str | os.PathLike[str]) -> list[Document]:
@@ -169,7 +167,5 @@ def _half_a_pair(thing: str, value: str, line: int | None) -> Fault | None:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
         place = error.start
-        return Fault(
-            f"the {thing} holds half a surrogate pair at {place}", "correct the \\ud800 escape", line=line
-        )
+        return Fault(f"the {thing} holds half a surrogate pair at {place}", "correct the \\ud800 escape", line=line)
     return None

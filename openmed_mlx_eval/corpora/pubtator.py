@@ -43,14 +43,10 @@ def _draft(record: _Lines) -> Draft:
         if name is None:
             name = key
         if key != name:
-            raise Fault(
-                "a line with another id than its record", "part records by an empty line", line=number
-            )
+            raise Fault("a line with another id than its record", "part records by an empty line", line=number)
         if match:
             if match[2] in texts:
-                raise Fault(
-                    "a second title or abstract in one record", "part records by an empty line", line=number
-                )
+                raise Fault("a second title or abstract in one record", "part records by an empty line", line=number)
             texts[match[2]] = match[3]
         else:
             mention = _mention(line.split("\t"), number)

@@ -46,17 +46,13 @@ def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> 
     else."""
     for mark, encoding in _FOREIGN_MARKS:
         if data.startswith(mark):
-            raise Fault(
-                f"{name} is {encoding}, not UTF-8", "convert it to UTF-8 first, e.g. with iconv", line=line
-            )
+            raise Fault(f"{name} is {encoding}, not UTF-8", "convert it to UTF-8 first, e.g. with iconv", line=line)
     skip = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     try:
         return data[skip:].decode("utf-8")
     except UnicodeDecodeError as error:
         place = skip + error.start
-    raise Fault(
-        f"{name} is not UTF-8 at byte {place}", "convert it to UTF-8 first, e.g. with iconv", line=line
-    )
+    raise Fault(f"{name} is not UTF-8 at byte {place}", "convert it to UTF-8 first, e.g. with iconv", line=line)
 
 
 def encoded(text: str) -> bytes:
@@ -76,12 +72,10 @@ def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: boo
             raise UsageError("this format is a folder of files and cannot come from stdin – give the folder")
         return [Source(1, "", "", sys.stdin.buffer.read())]
     place = existing(path)
-    names = _files_in(place, suffixes) if place.is_dir() else [place]
+    names = [e for e in entries_of(place) if e.suffix.lower() in suffixes] if place.is_dir() else [place]
     if not names:
         wanted = ", ".join(suffixes)
-        raise UsageError(
-            f"the folder holds no {wanted} file – subfolders are not entered: give the right one"
-        )
+        raise UsageError(f"the folder holds no {wanted} file – subfolders are not entered: give the right one")
     if pairs:
         return [_pair(ordinal, stem) for ordinal, stem in enumerate(_stems(names), start=1)]
     return [Source(n, p.stem, p.suffix.lower(), _read(p, n)) for n, p in enumerate(names, start=1)]
@@ -91,7 +85,7 @@ def existing(path: str | os.PathLike[str]) -> Path:
     """The path, or a UsageError that does not repeat it: a name may be a patient's."""
     place = Path(path)
     try:
-        found = place.exists()
+        found = bool(os.fspath(path)) and place.exists()
     except (OSError, ValueError):
         found = False
     if not found:
@@ -99,12 +93,14 @@ def existing(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def _files_in(folder: Path, suffixes: Sequence[str]) -> list[Path]:
+def entries_of(folder: Path) -> list[Path]:
+    """The folder's files by name, without those of a leading dot. Raises UsageError if it cannot be read."""
     try:
         entries = sorted(folder.iterdir(), key=lambda entry: (entry.stem, entry.name))
     except OSError as error:
-        raise Fault(f"the folder cannot be read ({error.strerror})", "check its permissions") from None
-    return [e for e in entries if e.suffix.lower() in suffixes and not e.name.startswith(".") and e.is_file()]
+        reason = error.strerror
+        raise UsageError(f"the corpus folder cannot be read ({reason}) – check its rights") from None
+    return [entry for entry in entries if not entry.name.startswith(".") and not entry.is_dir()]
 
 
 def _stems(names: Sequence[Path]) -> list[Path]:

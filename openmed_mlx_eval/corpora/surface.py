@@ -58,8 +58,7 @@ def without_mark(text: str, mentions: Sequence[Mention]) -> tuple[str, tuple[Men
     if agreeing(text, mentions) <= agreeing(bare, mentions):
         return bare, tuple(mentions)
     return bare, tuple(
-        replace(mention, pieces=tuple((start - 1, end - 1) for start, end in mention.pieces))
-        for mention in mentions
+        replace(mention, pieces=tuple((start - 1, end - 1) for start, end in mention.pieces)) for mention in mentions
     )
 
 
@@ -104,12 +103,16 @@ _READINGS: tuple[tuple[str, Callable[[str], bool], Callable[[str], SliceOf]], ..
 
 
 def what_offsets_count(text: str, mentions: Sequence[Mention], bad: Mention) -> str:
-    """The reading under which every surface fits, or else the one of `bad`; empty where none does."""
+    """A remedy: the reading under which every surface fits, or else that of `bad`; empty where none does."""
     told = [m for m in mentions if m.surface and len(m.pieces) == 1 and not m.loose]
-    for group in (told, [m for m in told if m is bad]):
+    alone = [m for m in told if m is bad]
+    for group, begins in (
+        (told, "the annotations' own texts show that offsets here"),
+        (alone, "its own text would fit offsets that"),
+    ):
         for words, is_possible, reading in _READINGS:
-            if group and is_possible(text) and _fits(reading(text), group):
-                return words
+            if alone and is_possible(text) and _fits(reading(text), group):
+                return f"{begins} {words}"
     return ""
 
 
