@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from ..errors import UsageError
 
+_NAMELESS = re.compile(r"LABEL_\d+")
 _PREFIX = re.compile(r"^[BIESLU]-(?=.)")
 
 
@@ -52,10 +53,11 @@ class LabelMap:
         self._user: dict[str, str] = {}
         self._rest: str | None = None
         self._seen: dict[str, str] = {}
+        self._table = dict(table or {})
         for raw, name in (table or {}).items():
             if raw == "*":
                 self._rest = upper_snake(name)
-            else:
+            elif not _NAMELESS.fullmatch(raw):  # those name a model's tags, see `tags`
                 self._user[folded(raw)] = upper_snake(name)
         for name in list(self._user.values()):
             self._user.setdefault(folded(name), name)  # a target is not mapped on
@@ -110,5 +112,6 @@ class LabelMap:
             groups.setdefault(name, []).append(raw)
         return {name: raws for name, raws in sorted(groups.items()) if len(raws) > 1}
 
-    def all(self, labels: Iterable[str]) -> list[str]:
-        return [self(label) for label in labels]
+    def tags(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """The tags of a checkpoint whose labels have no names (`LABEL_0` …), as the user's table names them."""
+        return tuple(self._table.get(label, label) if _NAMELESS.fullmatch(label) else label for label in labels)

@@ -100,6 +100,11 @@ class TokenClassifier:
         tokens = batch_tokens or BATCH_TOKENS[ops.name]
         return cls(artifact, ops, encoder, decoder, size, stride, tokens, network)
 
+    @property
+    def entity_labels(self) -> tuple[str, ...]:
+        """The labels a span of this model can have, sorted."""
+        return tuple(sorted({self.decoder.scheme.split(tag)[1] for tag in self.decoder.labels} - {""}))
+
     def predict(self, texts: Iterable[str], progress: Callable[[int], Any] = lambda done: None) -> Iterator[list[Span]]:
         """Spans of each text, in order. progress: called with the number of documents just finished.
 

@@ -1,0 +1,176 @@
+"""run: one model on one corpus, from the options to the report. The library's counterpart of `openmed-mlx-eval run`.
+
+Corpora → runtime → scoring → reporting, in that order and each by its own floor; nothing is printed or written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from itertools import islice
+from typing import Any
+
+from .corpora import Corpus, load_corpus
+from .evaluation import Evaluation, evaluate, skipped_warning
+from .labels import LabelMap
+from .predictions import prediction_lines
+from .reporting.environment import environment
+from .reporting.report import build_report
+from .runtime.classifier import TokenClassifier
+
+
+Progress = Callable[[int], AbstractContextManager[Callable[[int], Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of `run`, by their names on the command line. model and corpus None: the embedded demo."""
+
+    model: str | None = None
+    corpus: str | None = None
+    format: str | None = None
+    discontinuous: str = "hull"
+    skip_bad: bool = False
+    suite: str | None = None
+    label_map: str | None = None
+    limit: int | None = None
+    engine: str = "auto"
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_tokens: int | None = None
+    stride: int | None = None
+    aggregation: str = "simple"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """report: report.json as a dict. evaluation: documents, predictions and integer scores behind it."""
+
+    report: dict[str, Any]
+    evaluation: Evaluation
+
+    def prediction_lines(self) -> Iterator[str]:
+        return prediction_lines(self.evaluation.predictions)
+
+
+def run(options: RunOptions, *, progress: Progress | None = None, started: float | None = None) -> RunResult:
+    """Score a model on a corpus.
+
+    progress: called with the number of documents, gives what is called with the number just done. started: a
+    `time.perf_counter()` from which the total is counted, by default this call. Raises UsageError, InputError
+    or ModelError.
+    """
+    clock = _Clock(time.perf_counter() if started is None else started)
+    labels = LabelMap.load(options.label_map)
+    corpus = _corpus(options)
+    documents = tuple(islice(corpus.documents, options.limit))
+    clock.lap("read_s")
+    classifier = _classifier(options, labels)
+    clock.lap("load_s")
+    with (progress or (lambda total: nullcontext(lambda done: None)))(len(documents)) as advance:
+        predicted = list(classifier.predict((document.text for document in documents), advance))
+    seconds = clock.lap("predict_s")
+    evaluation = evaluate(documents, predicted, labels, model_labels=classifier.entity_labels)
+    clock.lap("score_s")
+    report = build_report(
+        suite=options.suite,
+        model=_model_block(classifier),
+        corpus=corpus,
+        evaluation=evaluation,
+        environment=environment(classifier.ops.name, classifier.ops.device, classifier.ops.dtype),
+        config=_config(options, classifier),
+        timing=clock.timing(documents=len(documents), seconds=seconds),
+        warnings=skipped_warning(corpus),
+        partial=len(documents) < len(corpus.documents),
+    )
+    return RunResult(report, evaluation)
+
+
+def _corpus(options: RunOptions) -> Corpus:
+    if options.corpus is None:
+        from .demo import corpus_path
+
+        return load_corpus(corpus_path(), name=options.suite or "demo")
+    return load_corpus(
+        options.corpus,
+        options.format,
+        name=options.suite,
+        skip_bad=options.skip_bad,
+        discontinuous=options.discontinuous,
+    )
+
+
+def _classifier(options: RunOptions, labels: LabelMap) -> TokenClassifier:
+    directory: Any = options.model
+    if directory is None:
+        from .demo import model_path
+
+        directory = model_path()
+    return TokenClassifier.load(
+        directory,
+        engine=options.engine,
+        device=options.device,
+        dtype=options.dtype,
+        aggregation=options.aggregation,
+        stride=options.stride,
+        batch_tokens=options.batch_tokens,
+        rename=labels.tags,
+    )
+
+
+def _model_block(classifier: TokenClassifier) -> dict[str, Any]:
+    artifact = classifier.artifact
+    quantization = None
+    if artifact.quantization is not None:
+        quantization = {**asdict(artifact.quantization), "layers": len(artifact.checkpoint.quantized())}
+    return {
+        "name": artifact.name,
+        "family": artifact.family.name,
+        "parameters": artifact.checkpoint.parameters(),
+        "dtype": artifact.dtype,
+        "quantization": quantization,
+        "labels": list(classifier.entity_labels),
+        "tag_scheme": classifier.decoder.scheme.name,
+        "window": artifact.window,
+        "files": artifact.hashes(),
+    }
+
+
+def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
+    """Every option in force, as it was met; of paths only whether one was given."""
+    in_force = {
+        "engine": classifier.ops.name,
+        "device": classifier.ops.device,
+        "dtype": classifier.ops.dtype,
+        "batch_tokens": classifier.batch_tokens,
+        "stride": classifier.stride,
+        "window": classifier.window,
+        "label_map": options.label_map if options.label_map in (None, "none") else "file",
+    }
+    said = {key: value for key, value in asdict(options).items() if key not in ("model", "corpus", "suite", "format")}
+    return said | in_force
+
+
+class _Clock:
+    """Seconds from lap to lap of one run."""
+
+    def __init__(self, started: float) -> None:
+        self._started = self._last = started
+        self._laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> float:
+        now = time.perf_counter()
+        self._laps[name], self._last = now - self._last, now
+        return self._laps[name]
+
+    def timing(self, *, documents: int, seconds: float) -> dict[str, Any]:
+        laps = {name: round(lap, 6) for name, lap in self._laps.items()}
+        return {
+            "generated_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            **laps,
+            "total_s": round(time.perf_counter() - self._started, 6),
+            "documents_per_second": round(documents / seconds, 3) if documents and seconds > 0 else None,
+        }

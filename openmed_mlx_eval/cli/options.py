@@ -1,0 +1,87 @@
+"""Options that several commands share, and how a result leaves a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from ..corpora import DISCONTINUOUS, FORMATS
+from ..reporting.files import RunFolder
+from ..reporting.report import to_json
+from ..reporting.text import print_report, to_markdown
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+AGGREGATIONS = ("simple", "first", "average", "max", "viterbi")
+ENGINES = ("auto", "mlx", "numpy")
+DEVICES = ("auto", "metal", "cuda", "cpu")
+DTYPES = ("auto", "float32", "float16", "bfloat16")
+
+
+def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def apply(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return apply
+
+
+def choice(values: Sequence[str]) -> click.Choice[str]:
+    return click.Choice(list(values))
+
+
+corpus_options = _all(
+    click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by the path if not given."),
+    click.option("--discontinuous", type=choice(list(DISCONTINUOUS)), default="hull", show_default=True,
+                 help="What becomes of a gold annotation in several pieces."),
+    click.option("--skip-bad", is_flag=True, help="Leave bad documents out and count them, instead of stopping."),
+    click.option("--suite", metavar="NAME", help="What the report calls this corpus; its format if not given."),
+    click.option("--label-map", metavar="FILE|none",
+                 help='JSON {"label in the data": "name to score"}, "*" for all others; none: labels as they are.'),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Score the first N documents only."),
+)  # fmt: skip
+
+model_options = _all(
+    click.option("--engine", type=choice(ENGINES), default="auto", show_default=True, help="What computes."),
+    click.option("--device", type=choice(DEVICES), default="auto", show_default=True, help="What it computes on."),
+    click.option("--dtype", type=choice(DTYPES), default="auto", show_default=True, help="What it computes in."),
+    click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens computed together, about."),
+    click.option("--stride", type=click.IntRange(min=0), metavar="N",
+                 help="Tokens two windows of a long document share. [default: 64, a quarter of a small window]"),
+    click.option("--aggregation", type=choice(AGGREGATIONS), default="simple", show_default=True,
+                 help="How tokens become spans; viterbi keeps to the tag scheme."),
+)  # fmt: skip
+
+output_options = _all(
+    click.option("--output", metavar="DIR", help="Write report.json, report.md and predictions.jsonl there."),
+    click.option("--json", "as_json", is_flag=True, help="Print report.json instead of tables."),
+    click.option("--quiet", is_flag=True, help="No progress and no warnings on stderr."),
+)
+
+
+@contextmanager
+def run_folder(output: str | None) -> Iterator[RunFolder | None]:
+    """The folder for `--output`, checked before the work; taken away again if the work fails."""
+    folder = RunFolder(output) if output is not None else None
+    try:
+        yield folder
+    except BaseException:
+        if folder is not None:
+            folder.abandon()
+        raise
+
+
+def deliver(
+    report: Mapping[str, Any], folder: RunFolder | None, predictions: Iterator[str], *, as_json: bool, quiet: bool
+) -> None:
+    """Files first, so that what was printed is also there; then stdout."""
+    if folder is not None:
+        files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)], "predictions.jsonl": predictions}
+        folder.write(files)
+    if as_json:
+        click.echo(to_json(report), nl=False)
+    else:
+        print_report(report, warn=not quiet)

@@ -1,0 +1,48 @@
+"""`run`: a model on a corpus, scored. Reads the whole corpus before it opens the model: bad gold costs no time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ..errors import UsageError
+from .options import corpus_options, deliver, model_options, output_options, run_folder
+
+
+@click.command(help="Score a model on a corpus. With neither --model nor --corpus: the embedded demo.")
+@click.option("--model", metavar="DIR", help="A Hugging Face directory or an openmed-mlx.json artifact.")
+@click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+@corpus_options
+@model_options
+@output_options
+def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
+    from ..benchmark import RunOptions, run
+
+    if (model is None) != (corpus is None):
+        missing = "--corpus" if corpus is None else "--model"
+        raise UsageError(f"{missing} is missing – give both --model and --corpus, or neither for the embedded demo")
+    started = time.perf_counter()
+    with run_folder(output) as folder:
+        chosen = RunOptions(model=model, corpus=corpus, **options)
+        result = run(chosen, progress=None if quiet else progress_bar, started=started)
+        deliver(result.report, folder, result.prediction_lines(), as_json=as_json, quiet=quiet)
+
+
+@contextmanager
+def progress_bar(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar of documents on stderr, where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("documents"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("documents", total=total)
+        yield lambda done: bar.advance(task, done)

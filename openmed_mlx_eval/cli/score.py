@@ -1,0 +1,76 @@
+"""`score`: predictions made elsewhere against gold. No model is opened."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from typing import Any
+
+import click
+
+from ..corpora import FORMATS
+from .options import choice, corpus_options, deliver, output_options, run_folder
+
+
+@click.command(help="Score PREDICTIONS against GOLD, both a file or a folder; either may be - for stdin.")
+@click.argument("gold")
+@click.argument("predictions")
+@corpus_options
+@click.option(
+    "--predictions-format",
+    type=choice(["predictions", *FORMATS]),
+    help="The format of PREDICTIONS; told by the path if not given.",
+)
+@output_options
+def command(
+    gold: str,
+    predictions: str,
+    predictions_format: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    from ..corpora import load_corpus
+    from ..corpora.source import STDIN
+    from ..errors import UsageError
+    from ..evaluation import evaluate, skipped_warning
+    from ..labels import LabelMap
+    from ..predictions import load_predictions, prediction_lines
+    from ..reporting.environment import environment
+    from ..reporting.report import build_report
+
+    started = time.perf_counter()
+    if gold == predictions == STDIN:
+        raise UsageError("only one of GOLD and PREDICTIONS can be -")
+    with run_folder(output) as folder:
+        labels = LabelMap.load(options["label_map"])
+        corpus = load_corpus(
+            gold,
+            options["format"],
+            name=options["suite"],
+            skip_bad=options["skip_bad"],
+            discontinuous=options["discontinuous"],
+        )
+        documents = tuple(islice(corpus.documents, options["limit"]))
+        made = load_predictions(predictions, corpus.documents, predictions_format, discontinuous=options["discontinuous"]).first(
+            len(documents)
+        )
+        evaluation = evaluate(documents, made.spans, labels)
+        report = build_report(
+            suite=options["suite"],
+            model={"name": "predictions", "family": None, "parameters": None, "dtype": None, "quantization": None, "files": {}},
+            corpus=corpus,
+            evaluation=evaluation,
+            environment=environment(),
+            config={
+                "label_map": options["label_map"] if options["label_map"] in (None, "none") else "file",
+                "limit": options["limit"],
+                "skip_bad": options["skip_bad"],
+                "discontinuous": options["discontinuous"],
+            },
+            timing={"total_s": round(time.perf_counter() - started, 6)},
+            warnings=(*skipped_warning(corpus), *made.warnings),
+            partial=len(documents) < len(corpus.documents),
+        )
+        deliver(report, folder, prediction_lines(evaluation.predictions), as_json=as_json, quiet=quiet)

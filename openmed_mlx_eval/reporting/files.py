@@ -1,0 +1,63 @@
+"""The only place that writes result files: all of a run's files or none of them.
+
+Files are written beside their places first and renamed when the last one is whole, so a full disk or Ctrl-C
+leaves the folder as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import EvaluationError, UsageError
+
+
+class RunFolder:
+    """The `--output` of a command: made when the run begins, so that a bad place is found before the work is done.
+
+    A folder made for a run that then fails is taken away again, if nothing else is in it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Raises UsageError for a path that is not and cannot become a folder to write in."""
+        self.path = Path(path)
+        self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path):
+                pass
+        except OSError as error:
+            self.abandon()
+            raise UsageError(f"--output: cannot write in that folder ({error.strerror}) – give another one") from None
+
+    def abandon(self) -> None:
+        """Take away the folders made for this run that are still empty."""
+        with suppress(OSError):
+            for folder in self._made:
+                folder.rmdir()
+
+    def write(self, files: Mapping[str, Iterable[str]]) -> None:
+        """{name: pieces of text} written whole, or not at all. Raises EvaluationError where the disk does not let."""
+        staged: dict[str, str] = {}
+        try:
+            for name, pieces in files.items():
+                handle, staged[name] = tempfile.mkstemp(dir=self.path, prefix=".writing-")
+                with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                    file.writelines(pieces)
+                    file.flush()
+                    os.fsync(file.fileno())
+            umask = os.umask(0)
+            os.umask(umask)
+            for name, temporary in list(staged.items()):
+                Path(temporary).chmod(0o666 & ~umask)  # mkstemp's 0600 is for secrets; these are for colleagues
+                Path(temporary).replace(self.path / name)
+                del staged[name]
+        except OSError as error:
+            raise EvaluationError(f"the results could not be written ({error.strerror}); none of them was left") from None
+        finally:
+            for temporary in staged.values():
+                with suppress(OSError):
+                    Path(temporary).unlink()

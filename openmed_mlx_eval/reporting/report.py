@@ -1,0 +1,113 @@
+"""report.json: its keys in one place, and the numbers in it as text.
+
+The keys are fixed by `report.schema.json` beside this file; keys of metrics that were not computed are absent.
+Nothing here is rounded but time; what is shown to people is rounded where it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..corpora.document import Corpus
+from ..evaluation import Evaluation, Warning
+
+SCHEMA = "openmed-mlx-eval/report"
+SCHEMA_VERSION = 1
+DEFAULT_SUITE = "corpus"
+
+
+@lru_cache(maxsize=1)
+def schema() -> dict[str, Any]:
+    """The JSON Schema of report.json."""
+    loaded: dict[str, Any] = json.loads(Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def build_report(
+    *,
+    suite: str | None,
+    model: Mapping[str, Any],
+    corpus: Corpus,
+    evaluation: Evaluation,
+    environment: Mapping[str, Any],
+    config: Mapping[str, Any],
+    timing: Mapping[str, Any],
+    warnings: Iterable[Warning] = (),
+    partial: bool = False,
+) -> dict[str, Any]:
+    """One run as the dict that is written. suite: None for the default. warnings: those beside the evaluation's own."""
+    labels = {label: counts.support for label, counts in sorted(evaluation.score.by_label.items()) if counts.support}
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "suite": suite or DEFAULT_SUITE,
+        "model": dict(model),
+        "corpus": {
+            "name": corpus.name,
+            "format": corpus.format,
+            "sha256": corpus.sha256,
+            "documents": len(corpus) + len(corpus.skipped),
+            "documents_scored": len(evaluation.documents),
+            "spans": evaluation.score.overall.support,
+            "labels": labels,
+        },
+        "environment": dict(environment),
+        "config": {**config, "labels": evaluation.label_map},
+        "metrics": evaluation.metrics,
+        "timing": dict(timing),
+        "warnings": [warning.to_dict() for warning in (*warnings, *evaluation.warnings)],
+        "partial": partial,
+    }
+
+
+def to_json(report: Mapping[str, Any]) -> str:
+    """Keys in the order in which they are read; NaN is a fault of this program, not of JSON."""
+    return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def rate(value: float | None) -> str:
+    """A rate for people: four digits, or a dash where there was nothing to measure."""
+    return "–" if value is None else f"{value:.4f}"
+
+
+HEADLINES = (
+    ("exact", "exact_span_f1"),
+    ("relaxed", "relaxed_span_f1"),
+    ("relaxed, maximum", "relaxed_maximum"),
+    ("relaxed, two-sided", "relaxed_two_sided"),
+)
+"""(what people call it, its key in metrics), in the order shown."""
+
+
+def headline_rows(metrics: Mapping[str, Any]) -> list[list[str]]:
+    """Rule, precision, recall, F1, true positives, false positives, false negatives, as text."""
+    return [[name, *_cells(metrics[key])] for name, key in HEADLINES if key in metrics]
+
+
+def _cells(block: Mapping[str, Any]) -> list[str]:
+    counts = [block.get(key) for key in ("true_positives", "false_positives", "false_negatives")]
+    rates = [rate(block[key]) for key in ("precision", "recall", "f1")]
+    return rates + ["–" if count is None else f"{count:,}" for count in counts]
+
+
+HEADLINE_COLUMNS = ("Rule", "Precision", "Recall", "F1", "Right", "Spurious", "Missed")
+LABEL_COLUMNS = ("Label", "Gold", "Predicted", "Precision", "Recall", "Exact F1", "Relaxed F1")
+
+
+def label_rows(metrics: Mapping[str, Any]) -> list[list[str]]:
+    """One row a label, the most frequent in gold first."""
+    labels = sorted(metrics["by_label"].items(), key=lambda item: (-item[1]["support"], item[0]))
+    return [
+        [
+            label,
+            f"{block['support']:,}",
+            f"{block['predicted']:,}",
+            *(rate(block["exact"][key]) for key in ("precision", "recall", "f1")),
+            rate(block["relaxed"]["f1"]),
+        ]
+        for label, block in labels
+    ]

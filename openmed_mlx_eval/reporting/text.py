@@ -1,0 +1,86 @@
+"""A report for people: Markdown for the file, tables for the terminal. Both show the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .report import HEADLINE_COLUMNS, LABEL_COLUMNS, headline_rows, label_rows
+
+
+def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was run on what, in words."""
+    model, corpus, environment, timing = (report[key] for key in ("model", "corpus", "environment", "timing"))
+    where = " · ".join(str(environment[key]) for key in ("engine", "device", "dtype", "chip") if environment.get(key))
+    scored, documents = corpus["documents_scored"], corpus["documents"]
+    of = f"{scored:,} of {documents:,} documents" if scored != documents else f"{documents:,} documents"
+    rows = [
+        (
+            "Model",
+            str(model["name"]) + (f" ({model['family']}, {model['parameters']:,} parameters)" if model.get("family") else ""),
+        ),
+        ("Corpus", f"{corpus['name']} ({corpus['format']}): {of}, {corpus['spans']:,} gold spans"),
+        ("Ran on", where),
+    ]
+    if timing.get("documents_per_second"):
+        rows.append(("Speed", f"{timing['documents_per_second']:,.1f} documents per second, loaded in {timing['load_s']:.2f} s"))
+    if report["partial"]:
+        rows.append(("Partial", "yes: --limit was given"))
+    return rows
+
+
+def to_markdown(report: Mapping[str, Any]) -> str:
+    """report.md."""
+    parts = [f"# {_escaped(report['suite'])}", _markdown_table(("", ""), facts(report))]
+    parts += ["## Scores", _markdown_table(HEADLINE_COLUMNS, headline_rows(report["metrics"]))]
+    parts += ["## Labels (exact)", _markdown_table(LABEL_COLUMNS, label_rows(report["metrics"]))]
+    mapped = report["config"]["labels"]["mapped"]
+    if mapped:
+        parts += ["## Label names", _markdown_table(("In the data", "Scored as"), sorted(mapped.items()))]
+    if report["warnings"]:
+        lines = [f"- **{w['code']}** ({w['count']:,}): {_escaped(w['message'])}" for w in report["warnings"]]
+        parts += ["## Warnings", "\n".join(lines)]
+    files = report["model"].get("files") or {}
+    versions = [(key, str(value)) for key, value in report["environment"].items() if value is not None]
+    parts += ["## Provenance", _markdown_table(("", ""), versions)]
+    hashes = [*sorted(files.items()), ("corpus", report["corpus"]["sha256"])]
+    parts.append(_markdown_table(("File", "SHA-256"), hashes))
+    return "\n\n".join(parts) + "\n"
+
+
+def print_report(report: Mapping[str, Any], *, warn: bool = True) -> None:
+    """Tables on stdout, warnings on stderr."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+    for name, value in facts(report):
+        out.print(Text.assemble((f"{name:<8}", "bold"), value))
+    out.print()
+    out.print(_rich_table(HEADLINE_COLUMNS, headline_rows(report["metrics"])))
+    out.print(_rich_table(LABEL_COLUMNS, label_rows(report["metrics"])))
+    for warning in report["warnings"] if warn else ():
+        err.print(Text.assemble(("warning: ", "yellow"), f"{warning['message']} ({warning['code']}: {warning['count']:,})"))
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    aligned = ["---", *["---:"] * (len(columns) - 1)] if len(columns) > 2 else ["---"] * len(columns)
+    lines = [columns, aligned, *([_escaped(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _escaped(cell: Any) -> str:
+    return str(cell).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("\n", " ").replace("<", "&lt;")
