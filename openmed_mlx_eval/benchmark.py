@@ -21,7 +21,6 @@ from .reporting.environment import environment
 from .reporting.report import build_report
 from .runtime.classifier import TokenClassifier
 
-
 Progress = Callable[[int], AbstractContextManager[Callable[[int], Any]]]
 
 
