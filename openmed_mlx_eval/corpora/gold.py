@@ -68,7 +68,7 @@ def gold_of(draft: Draft, policy: Callable[[Pieces], Pieces]) -> tuple[list[Span
             if not agrees(draft.text, mention):
                 raise Fault("the text at the offsets is not the annotation's own text", _REMEDY, is_mismatch=True)
         except Fault as fault:
-            fault.line, fault.span, fault.offsets = mention.line, number, _shown(mention.pieces)
+            fault.line, fault.span, fault.offsets = mention.line, number, _shown(mention, draft.text)
             faults.append(fault)
     if faults and faults[0].span:
         counted = what_offsets_count(draft.text, draft.mentions, draft.mentions[faults[0].span - 1])
@@ -83,10 +83,10 @@ def _check_bounds(text: str, mention: Mention) -> None:
             raise Fault(f"{problem} (text of {len(text)} code points)", _REMEDY)
 
 
-def _shown(pieces: Pieces) -> tuple[int, int] | None:
-    """Offsets for a message. A number beyond any text is left out: it may be an identifier."""
-    start, end = pieces[0][0], pieces[-1][1]
-    return (start, end) if max(abs(start), abs(end)) < 10**9 else None
+def _shown(mention: Mention, text: str) -> tuple[int, int] | None:
+    """Offsets for a message. A number far beyond the text is left out: it may be an identifier."""
+    start, end = mention.pieces[0][0], mention.pieces[-1][1]
+    return (start, end) if max(abs(start), abs(end)) <= max(len(text), 999_999) else None
 
 
 def joined_over_line_breaks(text: str, pieces: Pieces) -> Pieces:
