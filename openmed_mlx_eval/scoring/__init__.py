@@ -1,0 +1,33 @@
+"""Gold and predicted spans in, numbers out: no files, no models, no clock, no printing.
+
+`score_case` counts everything in one document, the results add up, and `metrics` turns them into the
+`metrics` block of a report. numpy and regex are imported when a number needs them.
+"""
+
+from __future__ import annotations
+
+from .abstention import parsed_thresholds
+from .bootstrap import Bootstrap
+from .bundle import Case, CaseScore, Options, metrics, score_case, total_scores
+from .counts import Counts
+from .matching import pairs
+from .scorecard import DocumentScore, score_document, scorecard, total
+from .slices import document_rows
+
+__all__ = [
+    "Bootstrap",
+    "Case",
+    "CaseScore",
+    "Counts",
+    "DocumentScore",
+    "Options",
+    "document_rows",
+    "metrics",
+    "pairs",
+    "parsed_thresholds",
+    "score_case",
+    "score_document",
+    "scorecard",
+    "total",
+    "total_scores",
+]

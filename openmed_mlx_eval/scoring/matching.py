@@ -28,6 +28,8 @@ Intervals = Sequence[Interval]
 Pairs = list[tuple[int, int]]
 """(position in gold, position in predicted); each position stands in one pair at most."""
 Rule = Callable[[Intervals, Intervals], Pairs]
+Group = tuple[int, int, int, int]
+"""(gold from, gold to, predicted from, predicted to): slices of two sorted lists."""
 
 
 class Matches(NamedTuple):
@@ -44,10 +46,16 @@ class Matches(NamedTuple):
     right: int
 
 
+NO_MATCHES = Matches(0, 0, 0, 0, 0)
+
+
 def components(
     gold: Intervals | Sequence[Triple], predicted: Intervals | Sequence[Triple]
-) -> Iterator[tuple[int, int, int, int]]:
-    """(gold from, gold to, predicted from, predicted to) of each overlapping group that has both sides."""
+) -> Iterator[Group]:
+    """Each group of spans that hang together by overlapping, where it has both sides.
+
+    What overlaps is in one group, whatever its label; so every measure may go group by group.
+    """
     i = j = 0
     n, m = len(gold), len(predicted)
     while i < n and j < m:

@@ -9,16 +9,16 @@ the document's length.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import add
+from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 from ..spans import Span
 from .counts import Counts, Rate, TwoSidedCounts, mean
-from .matching import count_matches
-from .pool import Interval
-from .validity import Triple, checked_gold, checked_predictions
+from .matching import NO_MATCHES, Group, Matches, components, count_matches
+from .validity import Triple, by_label, checked_gold, checked_predictions
 
 
 class LabelScore(NamedTuple):
@@ -101,32 +101,57 @@ def score_document(gold: Sequence[Span], predicted: Sequence[Span], length: int)
     A prediction that is outside, empty, inverted or not at whole numbers is counted by reason and as a false
     positive of its label. Raises InputError, with the span's ordinal and offsets, for such a span in gold.
     """
-    golds = by_label(checked_gold(gold, length))
-    valid, invalid = checked_predictions(predicted, length)
-    predictions = by_label(valid)
-    extra: dict[str, int] = {}
-    reasons: dict[str, int] = {}
-    for label, reason in invalid:
-        extra[label] = extra.get(label, 0) + 1
-        reasons[reason] = reasons.get(reason, 0) + 1
+    golds = checked_gold(gold, length)
+    predictions, invalid = checked_predictions(predicted, length)
+    return score_spans(golds, predictions, components(golds, predictions), invalid, length)
+
+
+def score_spans(
+    gold: Sequence[Triple],
+    predicted: Sequence[Triple],
+    groups: Iterable[Group],
+    invalid: Sequence[tuple[str, str]],
+    length: int,
+) -> DocumentScore:
+    """Score one document: its checked spans in document order, their components, (label, reason) of the rest."""
+    support = Counter(map(_LABEL, gold))
+    predictions = Counter(map(_LABEL, predicted))
+    if invalid:
+        predictions.update(label for label, _ in invalid)
+    matches: dict[str, Matches] = {}
+    equal, alike = [], []  # labels of the groups of one gold span and one prediction of its label
+    for i0, i1, j0, j1 in groups:
+        if i1 - i0 == 1 == j1 - j0:
+            one, other = gold[i0], predicted[j0]
+            if one == other:
+                equal.append(one[2])
+            elif one[2] == other[2]:
+                alike.append(one[2])
+            continue
+        golds, theirs = by_label(gold[i0:i1]), by_label(predicted[j0:j1])
+        for label in golds.keys() & theirs.keys():
+            more = count_matches(golds[label], theirs[label])
+            known = matches.get(label)
+            matches[label] = more if known is None else Matches(*map(add, known, more))
+    by_pair, by_equality = Counter(alike), Counter(equal)
     scores = {}
-    for label in golds.keys() | predictions.keys() | extra.keys():
-        ours, theirs = golds.get(label, ()), predictions.get(label, ())
-        matches = count_matches(ours, theirs) if ours and theirs else ()
-        scores[label] = LabelScore(len(ours), len(theirs) + extra.get(label, 0), *matches)
-    return DocumentScore(1, length, scores, reasons)
+    for label in support.keys() | predictions.keys():
+        exact, relaxed, maximum, found, right = matches.get(label, NO_MATCHES)
+        same = by_equality[label]
+        pairs = same + by_pair[label]
+        scores[label] = LabelScore(
+            support[label],
+            predictions[label],
+            exact + same,
+            relaxed + pairs,
+            maximum + pairs,
+            found + pairs,
+            right + pairs,
+        )
+    return DocumentScore(1, length, scores, Counter(reason for _, reason in invalid) if invalid else {})
 
 
-def by_label(triples: Iterable[Triple]) -> dict[str, list[Interval]]:
-    """{label: intervals}, in the order of the triples."""
-    groups: dict[str, list[Interval]] = {}
-    for start, end, label in triples:
-        group = groups.get(label)
-        if group is None:
-            groups[label] = [(start, end)]
-        else:
-            group.append((start, end))
-    return groups
+_LABEL = itemgetter(2)
 
 
 def scorecard(score: DocumentScore) -> dict[str, Any]:

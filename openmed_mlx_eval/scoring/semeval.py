@@ -10,11 +10,11 @@ none), the counts are nervaluate's; elsewhere nervaluate's depend on the order o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .counts import ratio
-from .matching import components
+from .matching import Group, components
 from .pool import Bounds, Pool, Preference, Value, pool_of
 from .validity import Triple
 
@@ -66,19 +66,27 @@ class SemevalScore(NamedTuple):
         }
 
 
-def semeval_score(gold: Triples, predicted: Triples, invalid: int = 0) -> SemevalScore:
-    """Score one document. Both lists are valid and in document order; `invalid` predictions are spurious."""
+def semeval_score(
+    gold: Triples, predicted: Triples, groups: Iterable[Group] | None = None, invalid: int = 0
+) -> SemevalScore:
+    """Score one document. Both lists are valid and in document order; `invalid` predictions are spurious.
+
+    groups: their components, where the caller has them.
+    """
     paired = same_bounds = perfect = type_paired = same_label = 0
-    for i0, i1, j0, j1 in components(gold, predicted):
+    for i0, i1, j0, j1 in components(gold, predicted) if groups is None else groups:
         if i1 - i0 == 1 == j1 - j0:
             one, other = gold[i0], predicted[j0]
-            labels_agree = one[2] == other[2]
-            bounds_agree = one[0] == other[0] and one[1] == other[1]
             paired += 1
             type_paired += 1
-            same_label += labels_agree
-            same_bounds += bounds_agree
-            perfect += bounds_agree and labels_agree
+            if one == other:
+                perfect += 1
+                same_bounds += 1
+                same_label += 1
+            elif one[2] == other[2]:
+                same_label += 1
+            elif one[:2] == other[:2]:
+                same_bounds += 1
             continue
         agreed, golds, predictions = _without_equals(gold[i0:i1], predicted[j0:j1], width=3)
         in_bounds, golds_left, predictions_left = _without_equals(golds, predictions, width=2)

@@ -6,12 +6,13 @@ model's error: it is counted under its reason and as a false positive, and match
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import index
 
 from ..errors import InputError
 from ..spans import Span
 
+Interval = tuple[int, int]
 Triple = tuple[int, int, str]
 """(start, end, label), the form in which the matchers see a span: tuples of it sort into document order."""
 
@@ -45,7 +46,7 @@ def _offset(value: object) -> int:
     return index(value)  # type: ignore[arg-type]
 
 
-def checked_gold(spans: Sequence[Span], length: int) -> list[Triple]:
+def checked_gold(spans: Sequence[Span], length: int, document: int | None = None) -> list[Triple]:
     """Gold as triples in document order. Raises InputError (span ordinal and offsets) for one that cannot
     stand.
     """
@@ -59,6 +60,7 @@ def checked_gold(spans: Sequence[Span], length: int) -> list[Triple]:
                 raise InputError(
                     "gold",
                     f"{REASONS[reason]} (text of {length} code points)",
+                    document=document,
                     span=number,
                     offsets=offsets,
                     remedy="offsets are half-open and count Unicode code points; correct the gold",
@@ -84,3 +86,15 @@ def checked_predictions(spans: Sequence[Span], length: int) -> tuple[list[Triple
             invalid.append((span.label, reason))
     triples.sort()
     return triples, invalid
+
+
+def by_label(triples: Iterable[Triple]) -> dict[str, list[Interval]]:
+    """{label: intervals}, in the order of the triples."""
+    groups: dict[str, list[Interval]] = {}
+    for start, end, label in triples:
+        group = groups.get(label)
+        if group is None:
+            groups[label] = [(start, end)]
+        else:
+            group.append((start, end))
+    return groups

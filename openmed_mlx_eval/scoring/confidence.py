@@ -1,0 +1,106 @@
+"""Predictions judged right or wrong, with the confidence they came with: what calibration and abstention
+read.
+
+A prediction is right where it is paired with gold of equal label, start and end; of equal predictions the
+most confident takes the gold span. A confidence that is missing, not finite or outside [0, 1] is none: it is
+counted under its name, and the prediction still counts in every F1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from math import isfinite
+from typing import NamedTuple
+
+from ..spans import Span
+from .validity import Triple, reason_of
+
+WITHOUT_SCORE = "without_score"
+
+
+class Judged(NamedTuple):
+    """One document's predictions, column by column; a confidence is None where there is none to use."""
+
+    language: str
+    labels: tuple[str, ...]
+    confidences: tuple[float | None, ...]
+    right: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """The judged predictions of one document or several, and the number of gold spans. Adds with `+`."""
+
+    documents: tuple[Judged, ...] = ()
+    support: int = 0
+    unusable: tuple[tuple[str, int], ...] = ()
+
+    def __add__(self, other: Confidences) -> Confidences:
+        return total_confidences((self, other))
+
+    def __radd__(self, other: int) -> Confidences:
+        return self if other == 0 else NotImplemented
+
+    def rows(self) -> Iterator[tuple[float | None, str, str, bool]]:
+        """(confidence, label, language, right) of each prediction."""
+        for language, labels, confidences, right in self.documents:
+            yield from zip(confidences, labels, repeat(language), right, strict=False)
+
+
+def total_confidences(parts: Iterable[Confidences]) -> Confidences:
+    """The sum of many."""
+    documents: list[Judged] = []
+    support = 0
+    unusable: Counter[str] = Counter()
+    for part in parts:
+        documents += part.documents
+        support += part.support
+        unusable.update(dict(part.unusable))
+    return Confidences(tuple(documents), support, tuple(sorted(unusable.items())))
+
+
+def judge(gold: Sequence[Triple], predicted: Sequence[Span], language: str) -> Confidences:
+    """Judge one document's predictions. Invalid ones equal no valid gold span, so they are wrong."""
+    free = Counter(gold)
+    claims: dict[Triple, list[int]] = {}
+    confidences: list[float | None] = []
+    unusable: Counter[str] = Counter()
+    for place, span in enumerate(predicted):
+        confidence = span.score
+        if type(confidence) is not float or not 0.0 <= confidence <= 1.0:
+            problem = problem_of_score(confidence)
+            if problem:
+                unusable[problem] += 1
+                confidence = None
+        confidences.append(confidence)
+        key = (span.start, span.end, span.label)
+        if key in free and (type(span.start) is type(span.end) is int or not reason_of(*key[:2], span.end)):
+            claims.setdefault(key, []).append(place)
+    right = [False] * len(predicted)
+    for key, places in claims.items():
+        if len(places) > free[key]:
+            places.sort(key=lambda place: -_or_none_at_all(confidences[place]))
+        for place in places[: free[key]]:
+            right[place] = True
+    judged = Judged(language, tuple(span.label for span in predicted), tuple(confidences), tuple(right))
+    return Confidences((judged,), len(gold), tuple(sorted(unusable.items())))
+
+
+def _or_none_at_all(confidence: float | None) -> float:
+    return -1.0 if confidence is None else confidence
+
+
+def problem_of_score(score: object) -> str | None:
+    """Why a confidence cannot be used: without_score, not_a_number, not_finite, out_of_range; None where it
+    can.
+    """
+    if score is None:
+        return WITHOUT_SCORE
+    if isinstance(score, bool) or not isinstance(score, (int, float)):
+        return "not_a_number"
+    if not isfinite(score):
+        return "not_finite"
+    return None if 0 <= score <= 1 else "out_of_range"

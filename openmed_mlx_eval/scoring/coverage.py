@@ -1,0 +1,331 @@
+"""How much of the gold text the predictions cover, and how much else: leakage, character recall,
+over-redaction.
+
+For de-identification a span that is half found is half leaked, and a name redacted under the wrong label is
+not leaked at all. So coverage is counted in grapheme clusters and in code points, once by predictions of the
+span's own label ("label-aware", OpenMed's definition) and once by predictions of any label. A cluster is
+covered where predictions, merged, cover all of it. Every gold span counts with its full length, overlapping
+ones each for itself; over-redaction counts code points of the document, each once. The integers add up over
+documents.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from operator import add, itemgetter
+from typing import NamedTuple
+
+from .graphemes import UNKNOWN_SCRIPT, Clusters, is_plain, scripts_of_clusters
+from .matching import Group
+from .pool import Interval
+from .validity import Triple, by_label
+
+
+class Covered(NamedTuple):
+    """Of the gold of one label or script: clusters and code points, covered by its own label and by any
+    label.
+    """
+
+    clusters: int = 0
+    clusters_own: int = 0
+    clusters_any: int = 0
+    characters: int = 0
+    characters_own: int = 0
+    characters_any: int = 0
+
+
+NOTHING = Covered()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What is covered in one document, or in the sum of several. Adds with `+`; `total_coverage` adds many.
+
+    documents_with_gold: documents that hold gold; _with_leak: with a gold code point under no prediction;
+    _with_label_leak: with one under no prediction of its label. over_redacted: code points predicted that are
+    not gold, of `redactable` that are not gold. by_script is empty, and clusters are code points, where no
+    text was given (`unit` "character").
+    """
+
+    by_label: Mapping[str, Covered] = field(default_factory=dict)
+    by_script: Mapping[str, Covered] = field(default_factory=dict)
+    documents_with_gold: int = 0
+    documents_with_leak: int = 0
+    documents_with_label_leak: int = 0
+    over_redacted: int = 0
+    redactable: int = 0
+    without_text: int = 0
+
+    def __add__(self, other: Coverage) -> Coverage:
+        return total_coverage((self, other))
+
+    def __radd__(self, other: int) -> Coverage:
+        return self if other == 0 else NotImplemented
+
+    @property
+    def overall(self) -> Covered:
+        return plus(self.by_label.values())
+
+    @property
+    def unit(self) -> str:
+        return "character" if self.without_text else "grapheme_cluster"
+
+
+def plus(parts: Iterable[Sequence[int]]) -> Covered:
+    """Component-wise sum."""
+    columns = list(zip(*parts, strict=True))
+    return Covered(*map(sum, columns)) if columns else NOTHING
+
+
+def total_coverage(coverages: Iterable[Coverage]) -> Coverage:
+    """The sum of many."""
+    by_label: dict[str, Covered] = {}
+    by_script: dict[str, Covered] = {}
+    numbers = [0] * 6
+    for one in coverages:
+        _add_into(by_label, one.by_label)
+        _add_into(by_script, one.by_script)
+        more = (
+            one.documents_with_gold,
+            one.documents_with_leak,
+            one.documents_with_label_leak,
+            one.over_redacted,
+            one.redactable,
+            one.without_text,
+        )
+        numbers = list(map(add, numbers, more))
+    return Coverage(by_label, by_script, *numbers)
+
+
+def _add_into(sums: dict[str, Covered], parts: Mapping[str, Covered]) -> None:
+    for key, part in parts.items():
+        known = sums.get(key)
+        sums[key] = part if known is None else Covered(*map(add, known, part))
+
+
+class Cover:
+    """The union of predictions; says how much of a span lies in it, in O(log n)."""
+
+    def __init__(self, intervals: Iterable[Interval | Triple], clusters: Clusters | None = None) -> None:
+        """intervals: (start, end, …), sorted. clusters: None where every code point is one."""
+        self.pieces = merged(intervals)
+        self._clusters = clusters
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self.pieces]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [end for _, end in self.pieces]
+
+    @cached_property
+    def _characters(self) -> list[int]:
+        return [0, *accumulate(end - start for start, end in self.pieces)]
+
+    @cached_property
+    def _whole(self) -> list[int]:
+        """Clusters that lie whole in the first n pieces."""
+        clusters = self._clusters
+        return [] if clusters is None else [0, *accumulate(_whole(clusters, *piece) for piece in self.pieces)]
+
+    def lengths(self, intervals: Iterable[Interval | Triple]) -> list[int]:
+        """Covered code points of each interval; sorted, so that one walk along the pieces does."""
+        pieces, piece, covered = self.pieces, 0, []
+        for interval in intervals:
+            start, end = interval[0], interval[1]
+            while piece < len(pieces) and pieces[piece][1] <= start:
+                piece += 1
+            if piece == len(pieces) or pieces[piece][0] >= end:
+                covered.append(0)
+            elif pieces[piece][1] >= end:
+                covered.append(end - max(start, pieces[piece][0]))
+            else:
+                covered.append(self.characters(start, end))
+        return covered
+
+    def characters(self, start: int, end: int) -> int:
+        """Covered code points of [start, end)."""
+        return self._until(end) - self._until(start)
+
+    def _until(self, offset: int) -> int:
+        piece = bisect_left(self._starts, offset)
+        if piece == 0:
+            return 0
+        return self._characters[piece] - max(0, self._ends[piece - 1] - offset)
+
+    def clusters(self, start: int, end: int) -> int:
+        """Clusters of [start, end) that are covered whole; a cluster that the span cuts counts with its
+        part.
+        """
+        clusters = self._clusters
+        if clusters is None:
+            return self.characters(start, end)
+        first = bisect_left(self._ends, start + 1)
+        last = bisect_left(self._starts, end)  # pieces [first, last) overlap the span
+        if first >= last:
+            return 0
+        edges = {first, last - 1}
+        inner = self._whole[last - 1] - self._whole[first + 1] if last - first > 2 else 0
+        return inner + sum(self._of_piece(clusters, piece, start, end) for piece in edges)
+
+    def _of_piece(self, clusters: Clusters, piece: int, start: int, end: int) -> int:
+        before_span = clusters.before(start + 1)
+        from_, to = self.pieces[piece]
+        first = 0 if from_ <= start else 1 + clusters.before(from_) - before_span
+        last = clusters.count(start, end) if to >= end else clusters.before(to + 1) - before_span
+        return max(0, last - first)
+
+    def holds(self, start: int, end: int) -> bool:
+        """One piece covers [start, end)."""
+        piece = bisect_left(self._ends, end)
+        return piece < len(self._ends) and self._starts[piece] <= start
+
+
+def _whole(clusters: Clusters, start: int, end: int) -> int:
+    """Clusters that lie whole in [start, end)."""
+    return max(0, clusters.before(end + 1) - clusters.before(start) - 1)
+
+
+def merged(intervals: Iterable[Interval | Triple]) -> list[Interval]:
+    """The union of sorted intervals as disjoint pieces; touching ones become one."""
+    pieces: list[Interval] = []
+    start = end = -1
+    for interval in intervals:
+        if interval[0] > end:
+            if end >= 0:
+                pieces.append((start, end))
+            start, end = interval[0], interval[1]
+        elif interval[1] > end:
+            end = interval[1]
+    if end >= 0:
+        pieces.append((start, end))
+    return pieces
+
+
+def score_coverage(
+    gold: Sequence[Triple],
+    predicted: Sequence[Triple],
+    groups: Iterable[Group],
+    length: int,
+    text: str | None = None,
+) -> Coverage:
+    """Score one document of `length` code points.
+
+    gold, predicted: checked, in document order; groups: their components. text: the document, for clusters
+    and scripts; without it every code point is a cluster.
+    """
+    by_own, by_any, shared = _covered_characters(gold, predicted, groups)
+    rows: list[Row] = list(zip((end - start for start, end, _ in gold), by_own, by_any, strict=True))
+    scripts: Iterable[tuple[str, Row]] = ()
+    if text is not None and is_plain(text):
+        scripts = zip((_ascii_script(text, start, end) for start, end, _ in gold), rows, strict=True)
+    elif text is not None:
+        spans = _ClusteredSpans(text, predicted)
+        rows = [spans.row(span, *characters) for span, characters in zip(gold, rows, strict=True)]
+        scripts = (part for span, row in zip(gold, rows, strict=True) for part in spans.by_script(span, row))
+    of_labels = _sums(zip(map(_LABEL, gold), rows, strict=True))
+    gold_characters = sum(end - start for start, end in merged(gold))
+    return Coverage(
+        of_labels,
+        _sums(scripts),
+        documents_with_gold=int(bool(gold)),
+        documents_with_leak=int(any(part.characters_any < part.characters for part in of_labels.values())),
+        documents_with_label_leak=int(any(part.characters_own < part.characters for part in of_labels.values())),
+        over_redacted=sum(end - start for start, end in merged(predicted)) - shared,
+        redactable=length - gold_characters,
+        without_text=int(text is None),
+    )
+
+
+def _covered_characters(
+    gold: Sequence[Triple], predicted: Sequence[Triple], groups: Iterable[Group]
+) -> tuple[list[int], list[int], int]:
+    """Per gold span, the code points under predictions of its label and of any; code points of both unions."""
+    by_own, by_any, shared = [0] * len(gold), [0] * len(gold), 0
+    for i0, i1, j0, j1 in groups:
+        if i1 - i0 == 1 == j1 - j0:
+            (start, end, label), (other_start, other_end, other_label) = gold[i0], predicted[j0]
+            overlap = (end if end < other_end else other_end) - (start if start > other_start else other_start)
+            by_any[i0] = overlap
+            shared += overlap
+            if label == other_label:
+                by_own[i0] = overlap
+            continue
+        golds, theirs = gold[i0:i1], predicted[j0:j1]
+        anything = Cover(theirs)
+        by_any[i0:i1] = anything.lengths(golds)
+        shared += sum(anything.lengths(merged(golds)))
+        places: dict[str, list[int]] = {}
+        for place, span in enumerate(golds, start=i0):
+            places.setdefault(span[2], []).append(place)
+        for label, spans in by_label(theirs).items():
+            own = places.get(label, ())
+            for place, count in zip(own, Cover(spans).lengths(gold[place] for place in own), strict=True):
+                by_own[place] = count
+    return by_own, by_any, shared
+
+
+Row = tuple[int, ...]
+"""As Covered; or, where clusters are code points, only one half of it."""
+
+
+def _sums(parts: Iterable[tuple[str, Row]]) -> dict[str, Covered]:
+    rows: dict[str, list[Row]] = {}
+    for key, row in parts:
+        rows.setdefault(key, []).append(row)
+    sums = {key: tuple(map(sum, zip(*members, strict=True))) for key, members in rows.items()}
+    return {key: Covered(*(half * 2 if len(half) == 3 else half)) for key, half in sums.items()}
+
+
+_LABEL = itemgetter(2)
+_LATIN_LETTER = re.compile("[A-Za-z]")
+
+
+def _ascii_script(text: str, start: int, end: int) -> str:
+    return "Latin" if _LATIN_LETTER.search(text, start, end) else UNKNOWN_SCRIPT
+
+
+class _ClusteredSpans:
+    """A text in which a cluster may be several code points: which clusters of a span are covered whole."""
+
+    def __init__(self, text: str, predicted: Sequence[Triple]) -> None:
+        self._text = text
+        self._clusters = Clusters(text)
+        self._anything = Cover(predicted, self._clusters)
+        self._predicted = predicted
+        self._own: dict[str, Cover] = {}
+
+    def row(self, span: Triple, characters: int, by_own: int, by_any: int) -> Covered:
+        """The span's counts, given those of its code points."""
+        start, end, label = span
+        count = self._clusters.count(start, end)
+        own = count if by_own == characters else by_own and self._of(label).clusters(start, end)
+        anything = count if by_any == characters else by_any and self._anything.clusters(start, end)
+        return Covered(count, own, anything, characters, by_own, by_any)
+
+    def by_script(self, span: Triple, row: Row) -> Iterator[tuple[str, Row]]:
+        """The span under its script; where it holds more than ASCII, each of its clusters under the
+        cluster's.
+        """
+        start, end, label = span
+        if self._text[start:end].isascii():
+            yield _ascii_script(self._text, start, end), row
+            return
+        own, anything = self._of(label), self._anything
+        cut = self._clusters.cut(start, end)
+        for (first, last), script in zip(cut, scripts_of_clusters(self._text, cut), strict=True):
+            held = int(own.holds(first, last)), int(anything.holds(first, last))
+            characters = own.characters(first, last), anything.characters(first, last)
+            yield script, Covered(1, *held, last - first, *characters)
+
+    def _of(self, label: str) -> Cover:
+        if label not in self._own:
+            same = [span for span in self._predicted if span[2] == label]
+            self._own[label] = Cover(same, self._clusters)
+        return self._own[label]
