@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,17 +23,15 @@ from .weights import Checkpoint, Quantization, renamed
 MANIFEST = "openmed-mlx.json"
 DTYPE_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
-PICKLE_COMMAND = (
-    'python -c "from transformers import AutoModelForTokenClassification as M; '
-    "M.from_pretrained('DIR').save_pretrained('DIR', safe_serialization=True)\""
-)
+PICKLE_COMMAND = "openmed-mlx-eval convert DIR OUT"
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A checked model directory. Tensors are mapped, not read.
 
-    name: the directory's own name. labels: id → label as in the files. window: tokens a sequence may have, special tokens included. files: those that were opened.
+    name: the directory's own name. labels: id → label as in the files. window: tokens a sequence may have,
+    special tokens included. files: those that were opened.
     """
 
     directory: Path
@@ -70,25 +68,35 @@ def _digest(file: Any) -> str:
     return digest.hexdigest()
 
 
-def open_artifact(directory: str | Path) -> Artifact:
-    """Read and check a model directory. Raises ModelError that says which file is wrong, how, and what to do."""
+ReadTensors = Callable[[Path], Mapping[str, StoredTensor]]
+
+
+def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTensors | None = None) -> Artifact:
+    """Read and check a model directory. Raises ModelError that says which file is wrong, how, and what to do.
+
+    verify: compare every file with the SHA-256 the manifest has for it, where it has any (ours do, OpenMed's do
+    not). pickles: what reads a pytorch_model.bin, for the converter; without it such a file is refused.
+    """
     root = Path(directory)
     if not root.is_dir():
         raise ModelError("the model is not a directory – give a folder with config.json, *.safetensors and tokenizer.json")
     manifest_path = root / MANIFEST
     manifest = _manifest(manifest_path) if manifest_path.exists() else None
-    config_path = _inside(root, (manifest or {}).get("config_path") or "config.json")
+    config_path = inside(root, (manifest or {}).get("config_path") or "config.json")
     config = read_object(config_path)
-    weights = _weight_files(root, manifest)
+    weights = _weight_files(root, manifest, pickles is not None)
     tokenizer = _tokenizer(root, manifest)
-    labels_path = _inside(root, manifest["label_map_path"]) if manifest and manifest.get("label_map_path") else None
+    labels_path = inside(root, manifest["label_map_path"]) if manifest and manifest.get("label_map_path") else None
     labels = _labels(read_object(labels_path) if labels_path else config.get("id2label"), config)
     config = {**config, "num_labels": len(labels)}
     family = family_of(config)
+    if verify and manifest and "sha256" in manifest:
+        _check_hashes(root, manifest["sha256"], (config_path, tokenizer, *weights, *filter(None, [labels_path])))
 
     tensors: dict[str, StoredTensor] = {}
     for path in weights:
-        for name, tensor in open_safetensors(path).items():
+        read = pickles if pickles and path.suffix == ".bin" else open_safetensors
+        for name, tensor in read(path).items():
             if name in tensors:
                 raise ModelError(f"tensor {name!r} stands in two weight files – keep the files of one checkpoint only")
             tensors[name] = tensor
@@ -135,52 +143,75 @@ def _manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _inside(root: Path, name: Any) -> Path:
+def inside(root: Path, name: Any) -> Path:
     """root/name for a name that stays below root, symbolic links followed. Raises ModelError otherwise."""
     if not isinstance(name, str) or not name:
         raise ModelError("the manifest names a file by something that is no file name")
     plain = PurePosixPath(name.replace("\\", "/"))
     path = root / plain
-    outside = plain.is_absolute() or ".." in plain.parts or ":" in plain.parts[0]
-    if outside or not path.resolve().is_relative_to(root.resolve()):
+    try:
+        outside = plain.is_absolute() or ".." in plain.parts or any(":" in part for part in plain.parts[:1])
+        outside = outside or not path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
+        outside = True
+    if outside:
         raise ModelError("a path in the model's manifest or index leads out of the model directory – refused")
     return path
 
 
-def _weight_files(root: Path, manifest: Mapping[str, Any] | None) -> list[Path]:
+def _check_hashes(root: Path, table: Any, opened: Sequence[Path]) -> None:
+    """Raise ModelError where a file is not the one the manifest describes, or is used and not described."""
+    if not isinstance(table, dict):
+        raise ModelError(f"{MANIFEST}: sha256 is not an object of file names – convert the model again")
+    listed = {inside(root, name): digest for name, digest in table.items()}
+    for path in opened:
+        if path not in listed:
+            raise ModelError(f"{MANIFEST}: sha256 does not list {path.name} – convert the model again")
+    for path, digest in listed.items():
+        if not path.is_file():
+            raise ModelError(f"{path.name} is missing, which {MANIFEST} lists – copy the whole folder again")
+        if sha256(path) != digest:
+            raise ModelError(f"{path.name} is not the file that was converted (its SHA-256 differs) – copy the folder again")
+
+
+def _weight_files(root: Path, manifest: Mapping[str, Any] | None, pickles: bool) -> list[Path]:
     if manifest is not None:
         fallback = manifest.get("fallback_weights") or []
         if not isinstance(fallback, list):
             raise ModelError(f"{MANIFEST}: fallback_weights is not a list")
-        named = [_inside(root, name) for name in (manifest.get("preferred_weights") or "weights.safetensors", *fallback)]
+        named = [inside(root, name) for name in (manifest.get("preferred_weights") or "weights.safetensors", *fallback)]
         found = [path for path in named if path.suffix == ".safetensors" and path.is_file()]
         if found:
             return found[:1]
         raise ModelError(f"{MANIFEST}: none of its weights is there as safetensors – convert the model again")
-    index = root / "model.safetensors.index.json"
-    if (root / "model.safetensors").is_file():
-        return [_inside(root, "model.safetensors")]
-    if index.is_file():
-        table = read_object(index).get("weight_map")
-        if not isinstance(table, dict) or not table:
-            raise ModelError(f"{index.name}: has no weight_map")
-        shards = [_inside(root, name) for name in dict.fromkeys(table.values())]
-        absent = [path.name for path in shards if not path.is_file()]
-        if absent:
-            raise ModelError(f"{len(absent)} of {len(shards)} weight shards are missing (first: {absent[0]}) – download them")
-        return shards
+    for whole in ("model.safetensors", "pytorch_model.bin") if pickles else ("model.safetensors",):
+        if (root / whole).is_file():
+            return [inside(root, whole)]
+        if (root / f"{whole}.index.json").is_file():
+            return _shards(root, root / f"{whole}.index.json")
     if any(root.glob("pytorch_model*.bin")) or any(root.glob("*.pt")):
         raise ModelError(
             "the weights are a pickle (pytorch_model.bin), which can run code when it is loaded and is never read here – "
-            f"where torch and transformers are installed, and the source is trusted, convert it: {PICKLE_COMMAND}"
+            f"convert it where torch is installed, which reads tensors alone from it: {PICKLE_COMMAND}"
         )
     raise ModelError("no weights: neither model.safetensors nor model.safetensors.index.json is in the model directory")
+
+
+def _shards(root: Path, index: Path) -> list[Path]:
+    table = read_object(index).get("weight_map")
+    if not isinstance(table, dict) or not table:
+        raise ModelError(f"{index.name}: has no weight_map")
+    shards = list(dict.fromkeys(inside(root, name) for name in table.values()))
+    absent = [path.name for path in shards if not path.is_file()]
+    if absent:
+        raise ModelError(f"{len(absent)} of {len(shards)} weight shards are missing (first: {absent[0]}) – download them")
+    return shards
 
 
 def _tokenizer(root: Path, manifest: Mapping[str, Any] | None) -> Path:
     section = (manifest or {}).get("tokenizer") or {}
     folder = section.get("path") if isinstance(section, dict) else None
-    path = _inside(root, "tokenizer.json" if folder in (None, "", ".") else f"{folder}/tokenizer.json")
+    path = inside(root, "tokenizer.json" if folder in (None, "", ".") else f"{folder}/tokenizer.json")
     if not path.is_file():
         raise ModelError(
             "tokenizer.json is missing – make it where transformers is installed: "

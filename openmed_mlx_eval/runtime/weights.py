@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -86,6 +87,11 @@ class Checkpoint:
 
     def __contains__(self, name: str) -> bool:
         return name in self._tensors
+
+    @property
+    def tensors(self) -> Mapping[str, StoredTensor]:
+        """Every tensor as it is stored, packed words, scales and biases too, by this project's names."""
+        return MappingProxyType(self._tensors)
 
     def matrix(self, name: str) -> Matrix:
         values = self._tensors[f"{name}.weight"]

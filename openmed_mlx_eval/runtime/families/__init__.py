@@ -11,10 +11,12 @@ FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA)
 
 def family_of(config: Config) -> Family:
     """The family of a config.json. Raises ModelError that names the supported model types."""
-    model_type = config.get("_mlx_model_type") or config.get("model_type")
-    for family in FAMILIES:
-        if config.get("model_type") in family.model_types or model_type in family.model_types:
-            return family
+    # OpenMed writes `_mlx_model_type: bert` for a RoBERTa too, so it counts only where model_type is of no use.
+    for model_type in (config.get("model_type"), config.get("_mlx_model_type")):
+        for family in FAMILIES:
+            if model_type in family.model_types:
+                return family
     supported = ", ".join(sorted(name for family in FAMILIES for name in family.model_types))
+    model_type = config.get("model_type") or config.get("_mlx_model_type")
     shown = model_type if isinstance(model_type, str) else "missing"
     raise ModelError(f"config.json: model_type {shown!r} is not supported – supported are {supported}")

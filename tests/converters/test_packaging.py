@@ -1,0 +1,24 @@
+"""The list of packages in pyproject.toml is the folders there are: a wheel forgets none, and holds nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_packages_listed_are_the_folders_there_are() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "openmed_mlx_eval").rglob("__init__.py")}
+    mapped = {f"openmed_mlx_eval.{path.parent.name}" for path in [ROOT / "converters" / "__init__.py"]}
+    assert set(setuptools["packages"]) == found | mapped
+    assert setuptools["package-dir"] == {"openmed_mlx_eval.converters": "converters"}
+
+
+def test_converters_import_under_the_package() -> None:
+    import openmed_mlx_eval.converters as converters
+
+    assert converters.convert.__module__ == "openmed_mlx_eval.converters.conversion"
