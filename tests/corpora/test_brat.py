@@ -53,6 +53,11 @@ def test_pieces_parted_by_a_line_break_alone_are_one() -> None:
     assert gold(load(files, "brat", discontinuous="error")) == [[(0, 10, "X")]]
 
 
+def test_pieces_parted_by_a_space_are_two() -> None:
+    files = {"a.txt": "left lobe", "a.ann": "T1\tX 0 4;5 9\tleft lobe\n"}
+    assert gold(load(files, "brat", discontinuous="split")) == [[(0, 4, "X"), (5, 9, "X")]]
+
+
 def test_other_kinds_of_lines_are_read_past() -> None:
     ann = "T1\tNAME 0 5\tQuill\nR1\tRel Arg1:T1 Arg2:T1\nE1\tEv:T1\nA1\tNeg T1\nM1\tNeg T1\nN1\tReference T1 X:1\n"
     ann += "#1\tAnnotatorNotes T1\tQZX-7781\n*\tEquiv T1 T1\n\nT2\tNAME 0 5\n"
