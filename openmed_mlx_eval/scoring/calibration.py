@@ -46,7 +46,7 @@ def calibration(
     import numpy as np
 
     columns = np.array(scored, dtype=np.float64)
-    confidence, right = columns[np.argsort(-columns[:, 0], kind="stable")].T
+    confidence, right = columns[np.lexsort((-columns[:, 1], -columns[:, 0]))].T  # floats add up in one order only
     unusable = dict(confidences.unusable)
     return {
         "predictions": len(scored),

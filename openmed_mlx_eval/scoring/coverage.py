@@ -20,7 +20,7 @@ from itertools import accumulate
 from operator import add, itemgetter
 from typing import NamedTuple
 
-from .graphemes import UNKNOWN_SCRIPT, Clusters, is_plain, scripts_of_clusters
+from .graphemes import UNKNOWN_SCRIPT, Clusters, dominant_script, is_plain, scripts_of_clusters
 from .matching import Group
 from .pool import Interval
 from .validity import Triple, by_label
@@ -291,6 +291,10 @@ def _ascii_script(text: str, start: int, end: int) -> str:
     return "Latin" if _LATIN_LETTER.search(text, start, end) else UNKNOWN_SCRIPT
 
 
+_LONGEST_NAME = 256
+"""A longer span is no name: it goes whole to the script of its beginning, or nested ones would cost a square."""
+
+
 class _ClusteredSpans:
     """A text in which a cluster may be several code points: which clusters of a span are covered whole."""
 
@@ -314,6 +318,9 @@ class _ClusteredSpans:
         cluster's.
         """
         start, end, label = span
+        if end - start > _LONGEST_NAME:
+            yield dominant_script(self._text[start : start + _LONGEST_NAME]), row
+            return
         if self._text[start:end].isascii():
             yield _ascii_script(self._text, start, end), row
             return
