@@ -1,0 +1,97 @@
+"""Make tests/data/golden: tiny random models with the logits transformers gives for them. Run where torch is installed.
+
+python tests/make_golden.py
+
+Each folder is a whole Hugging Face model directory, written by `save_pretrained`, and `expected.npz`: `ids`
+(sequences end to end), `lengths`, `logits` (tokens, labels). Logits are float32, of the weights as they are
+stored; each sequence was computed alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from runtime.tiny_models import LABELS, SPECIAL, WORDS, word_piece
+
+GOLDEN = Path(__file__).parent / "data" / "golden"
+VOCABULARY = len(SPECIAL) + len(WORDS)
+
+ENCODER = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 36,
+    "max_position_embeddings": 48,
+    "type_vocab_size": 2,
+}
+DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 36, "max_position_embeddings": 48}
+
+# folder, transformers' class stem, stored dtype, configuration; the dtypes and activations are spread over the families.
+CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("bert", "Bert", "float32", {**ENCODER, "hidden_act": "gelu"}),
+    ("distilbert", "DistilBert", "float16", {**DISTIL, "activation": "gelu"}),
+    ("electra", "Electra", "bfloat16", {**ENCODER, "embedding_size": 32, "hidden_act": "gelu_new", "layer_norm_eps": 0.05}),
+    ("electra-narrow", "Electra", "float16", {**ENCODER, "embedding_size": 16, "hidden_act": "relu"}),
+    ("roberta", "Roberta", "float16", {**ENCODER, "max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 1}),
+    ("xlm-roberta", "XLMRoberta", "bfloat16", {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1, "hidden_act": "silu"}),
+    ("camembert", "Camembert", "float16", {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1, "hidden_act": "tanh"}),
+)
+
+
+def spread(model: Any, seed: int) -> None:
+    """Fresh models have norms of 1, biases of 0 and near-uniform attention, which would hide what is mixed up."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            noise = torch.randn(parameter.shape, generator=generator)
+            norm = "norm" in name.lower() and name.endswith("weight")
+            parameter.copy_(1 + 0.2 * noise if norm else (0.3 if parameter.dim() > 1 else 0.1) * noise)
+
+
+def build(stem: str, config: dict[str, Any], seed: int, dtype: str = "float32") -> Any:
+    """A random token classifier, in the dtype its weights are to be stored in."""
+    import torch
+    import transformers
+
+    labels = dict(enumerate(LABELS))
+    made = getattr(transformers, f"{stem}Config")(
+        vocab_size=VOCABULARY, id2label=labels, label2id={label: i for i, label in labels.items()}, **config
+    )
+    model = getattr(transformers, f"{stem}ForTokenClassification")(made).eval()
+    spread(model, seed)
+    return model.to(getattr(torch, dtype))
+
+
+def window_of(config: dict[str, Any]) -> int:
+    """Tokens a sequence may have: all positions, or those behind the padding's."""
+    return int(config["max_position_embeddings"]) - (config["pad_token_id"] + 1 if "pad_token_id" in config else 0)
+
+
+def reference(model: Any, sequences: list[Any]) -> list[Any]:
+    """float32 logits of each sequence alone."""
+    import torch
+
+    with torch.no_grad():
+        return [model(torch.tensor(ids[None].astype(np.int64))).logits[0].numpy() for ids in sequences]
+
+
+def main() -> None:
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    for seed, (folder, stem, dtype, config) in enumerate(CASES):
+        model = build(stem, config, seed, dtype)
+        model.save_pretrained(GOLDEN / folder)
+        word_piece().save(str(GOLDEN / folder / "tokenizer.json"))
+        rng = np.random.default_rng(seed)
+        sequences = [rng.integers(0, VOCABULARY, size).astype(np.int32) for size in (7, 1, 19, window_of(config))]
+        logits = np.concatenate(reference(model.float(), sequences))
+        ids = np.concatenate(sequences)
+        np.savez_compressed(GOLDEN / folder / "expected.npz", ids=ids, lengths=list(map(len, sequences)), logits=logits)
+
+
+if __name__ == "__main__":
+    main()
