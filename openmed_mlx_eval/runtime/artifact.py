@@ -151,12 +151,19 @@ def inside(root: Path, name: Any) -> Path:
     path = root / plain
     try:
         outside = plain.is_absolute() or ".." in plain.parts or any(":" in part for part in plain.parts[:1])
-        outside = outside or not path.resolve().is_relative_to(root.resolve())
+        outside = outside or not any(path.resolve().is_relative_to(folder) for folder in _own_folders(root.resolve()))
     except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
         outside = True
     if outside:
         raise ModelError("a path in the model's manifest or index leads out of the model directory – refused")
     return path
+
+
+def _own_folders(root: Path) -> tuple[Path, ...]:
+    """The model's folder; of a snapshot in the Hugging Face cache also `blobs`, to which its files are links."""
+    repository = root.parent.parent
+    cached = root.parent.name == "snapshots" and repository.name.startswith("models--")
+    return (root, repository / "blobs") if cached else (root,)
 
 
 def _check_hashes(root: Path, table: Any, opened: Sequence[Path]) -> None:
