@@ -9,16 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
 
 from .corpora import Corpus, load_corpus
-from .evaluation import Evaluation, evaluate, skipped_warning
+from .evaluation import Evaluation, corpus_warnings, evaluate
 from .labels import LabelMap
 from .predictions import prediction_lines
 from .reporting.environment import environment
-from .reporting.report import build_report
+from .reporting.report import build_report, now
 from .runtime.classifier import TokenClassifier
 
 Progress = Callable[[int], AbstractContextManager[Callable[[int], Any]]]
@@ -82,7 +81,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
         environment=environment(classifier.ops.name, classifier.ops.device, classifier.ops.dtype),
         config=_config(options, classifier),
         timing=clock.timing(documents=len(documents), seconds=seconds),
-        warnings=skipped_warning(corpus),
+        warnings=corpus_warnings(corpus),
         partial=len(documents) < len(corpus.documents),
     )
     return RunResult(report, evaluation)
@@ -168,7 +167,7 @@ class _Clock:
     def timing(self, *, documents: int, seconds: float) -> dict[str, Any]:
         laps = {name: round(lap, 6) for name, lap in self._laps.items()}
         return {
-            "generated_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "generated_at": now(),
             **laps,
             "total_s": round(time.perf_counter() - self._started, 6),
             "documents_per_second": round(documents / seconds, 3) if documents and seconds > 0 else None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -57,6 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _exit_code(arguments: list[str] | None, debug: bool) -> int:
+    _write_any_label(sys.stdout, sys.stderr)
     try:
         result: Any = cli.main(args=arguments, prog_name="openmed-mlx-eval", standalone_mode=False)
         sys.stdout.flush()
@@ -64,13 +66,17 @@ def _exit_code(arguments: list[str] | None, debug: bool) -> int:
     except EvaluationError as error:
         return _say(str(error), error.exit_code)
     except click.ClickException as error:
-        error.show()
-        return 2
+        return _say(_usage(error), 2)
     except (click.Abort, KeyboardInterrupt):
         return _say("stopped; nothing half-written was left", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's own flush is quiet
+        _close_stdout()
         return 1
+    except OSError as error:
+        if debug:
+            raise
+        _close_stdout()
+        return _say(f"the system refused to read or write ({error.strerror}) at {_place_of(error)}", 1)
     except Exception as error:
         if debug:
             raise
@@ -80,6 +86,49 @@ def _exit_code(arguments: list[str] | None, debug: bool) -> int:
 def _say(message: str, code: int) -> int:
     click.echo(f"error: {message}", err=True)
     return code
+
+
+def _write_any_label(*streams: Any) -> None:
+    """A pipe is UTF-8 whatever the locale, as JSON is; a character that cannot be written is escaped, not an error."""
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+
+
+def _close_stdout() -> None:
+    """Let stdout go nowhere, so that the interpreter's own flush at its end is quiet."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _usage(error: click.ClickException) -> str:
+    """click's message without what was typed: a shell's `*` puts the names of corpus files among the arguments."""
+    context = getattr(error, "ctx", None)
+    help_hint = f" – see {context.command_path} --help" if context is not None else ""
+    if isinstance(error, click.MissingParameter) or not isinstance(error, click.UsageError):
+        return error.format_message().rstrip(".") + help_hint
+    if isinstance(error, click.BadParameter):
+        name = error.param.get_error_hint(context) if error.param is not None else "a value"
+        choices = getattr(getattr(error.param, "type", None), "choices", None)
+        allowed = f"one of {', '.join(choices)}" if choices else _range(error.param)
+        return f"{name}: give {allowed}{help_hint}"
+    if isinstance(error, click.NoSuchOption):
+        near = f" – did you mean {', '.join(error.possibilities)}?" if error.possibilities else ""
+        return f"no such option{near or help_hint}"
+    if isinstance(error, click.BadOptionUsage):
+        return f"{error.option_name}: it takes a value, or takes none{help_hint}"
+    if isinstance(context and context.command, click.Group):
+        near = ", ".join(context.command.list_commands(context)) if context is not None else ""
+        return f"no such command – choose one of {near}"
+    return f"more arguments than the command takes{help_hint}"
+
+
+def _range(parameter: click.Parameter | None) -> str:
+    kind = parameter.type if parameter is not None else None
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        at_most = "" if kind.max is None else f" and at most {kind.max}"
+        return f"a number of at least {kind.min}{at_most}"
+    return f"a value of type {kind.name}" if kind is not None else "another one"
 
 
 def _place_of(error: BaseException) -> str:

@@ -11,7 +11,7 @@ import click
 from ..corpora import DISCONTINUOUS, FORMATS
 from ..reporting.files import RunFolder
 from ..reporting.report import to_json
-from ..reporting.text import print_report, to_markdown
+from ..reporting.text import print_report, print_warnings, to_markdown
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 AGGREGATIONS = ("simple", "first", "average", "max", "viterbi")
@@ -77,11 +77,13 @@ def run_folder(output: str | None) -> Iterator[RunFolder | None]:
 def deliver(
     report: Mapping[str, Any], folder: RunFolder | None, predictions: Iterator[str], *, as_json: bool, quiet: bool
 ) -> None:
-    """Files first, so that what was printed is also there; then stdout."""
+    """Files first, so that what was printed is also there; then stdout, then warnings on stderr."""
     if folder is not None:
         files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)], "predictions.jsonl": predictions}
         folder.write(files)
     if as_json:
         click.echo(to_json(report), nl=False)
     else:
-        print_report(report, warn=not quiet)
+        print_report(report)
+    if not quiet:
+        print_warnings(report)

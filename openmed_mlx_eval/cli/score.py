@@ -1,4 +1,7 @@
-"""`score`: predictions made elsewhere against gold. No model is opened."""
+"""`score`: predictions made elsewhere against gold. No model is opened, and no text is read but for its length.
+
+So gold whose own surface is not the text at its offsets is scored by its offsets, with a warning, where `run` refuses it.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,11 @@ def command(
     from ..corpora import load_corpus
     from ..corpora.source import STDIN
     from ..errors import UsageError
-    from ..evaluation import evaluate, skipped_warning
+    from ..evaluation import corpus_warnings, evaluate
     from ..labels import LabelMap
     from ..predictions import load_predictions, prediction_lines
     from ..reporting.environment import environment
-    from ..reporting.report import build_report
+    from ..reporting.report import build_report, now
 
     started = time.perf_counter()
     if gold == predictions == STDIN:
@@ -51,10 +54,15 @@ def command(
             name=options["suite"],
             skip_bad=options["skip_bad"],
             discontinuous=options["discontinuous"],
+            keep_mismatched=True,
         )
         documents = tuple(islice(corpus.documents, options["limit"]))
-        made = load_predictions(predictions, corpus.documents, predictions_format, discontinuous=options["discontinuous"]).first(
-            len(documents)
+        made = load_predictions(
+            predictions,
+            corpus.documents,
+            predictions_format,
+            scored=len(documents),
+            discontinuous=options["discontinuous"],
         )
         evaluation = evaluate(documents, made.spans, labels)
         report = build_report(
@@ -69,8 +77,8 @@ def command(
                 "skip_bad": options["skip_bad"],
                 "discontinuous": options["discontinuous"],
             },
-            timing={"total_s": round(time.perf_counter() - started, 6)},
-            warnings=(*skipped_warning(corpus), *made.warnings),
+            timing={"generated_at": now(), "total_s": round(time.perf_counter() - started, 6)},
+            warnings=(*corpus_warnings(corpus), *made.warnings),
             partial=len(documents) < len(corpus.documents),
         )
         deliver(report, folder, prediction_lines(evaluation.predictions), as_json=as_json, quiet=quiet)

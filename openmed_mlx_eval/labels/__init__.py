@@ -20,8 +20,11 @@ _PREFIX = re.compile(r"^[BIESLU]-(?=.)")
 
 
 def folded(label: str) -> str:
-    """The key under which spellings of one label meet: lower-cased letters and digits of any script."""
-    return "".join(character for character in label.casefold() if character.isalnum())
+    """The key under which spellings of one label meet: lower-cased letters and digits of any script.
+
+    A label without any is its own key, so that `+` and `-` stay two.
+    """
+    return "".join(character for character in label.casefold() if character.isalnum()) or label
 
 
 def upper_snake(label: str) -> str:

@@ -24,8 +24,9 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         """Raises UsageError for a path that is not and cannot become a folder to write in."""
         self.path = Path(path)
-        self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        self._made: list[Path] = []
         try:
+            self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):
                 pass
@@ -40,12 +41,18 @@ class RunFolder:
                 folder.rmdir()
 
     def write(self, files: Mapping[str, Iterable[str]]) -> None:
-        """{name: pieces of text} written whole, or not at all. Raises EvaluationError where the disk does not let."""
+        """{name: pieces of text} written whole, or not at all. Raises EvaluationError where the disk does not let.
+
+        Half a surrogate pair, which a label of a JSON file may hold and UTF-8 cannot, is written as JSON's \\ud800.
+        """
         staged: dict[str, str] = {}
+        for name in files:
+            if (self.path / name).is_dir():  # found before the first file is renamed, so that none has to be taken back
+                raise EvaluationError(f"--output: a folder stands where {name} should be written – move it away")
         try:
             for name, pieces in files.items():
                 handle, staged[name] = tempfile.mkstemp(dir=self.path, prefix=".writing-")
-                with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                     file.writelines(pieces)
                     file.flush()
                     os.fsync(file.fileno())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,11 @@ def build_report(
         "warnings": [warning.to_dict() for warning in (*warnings, *evaluation.warnings)],
         "partial": partial,
     }
+
+
+def now() -> str:
+    """The time of a report: UTC, to the second, ISO 8601."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def to_json(report: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,19 +49,36 @@ def to_markdown(report: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_report(report: Mapping[str, Any], *, warn: bool = True) -> None:
-    """Tables on stdout, warnings on stderr."""
+def print_report(report: Mapping[str, Any]) -> None:
+    """Tables on stdout."""
     from rich.console import Console
     from rich.text import Text
 
-    out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+    out = Console(soft_wrap=True)
     for name, value in facts(report):
-        out.print(Text.assemble((f"{name:<8}", "bold"), value))
+        out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
     out.print()
-    out.print(_rich_table(HEADLINE_COLUMNS, headline_rows(report["metrics"])))
-    out.print(_rich_table(LABEL_COLUMNS, label_rows(report["metrics"])))
-    for warning in report["warnings"] if warn else ():
-        err.print(Text.assemble(("warning: ", "yellow"), f"{warning['message']} ({warning['code']}: {warning['count']:,})"))
+    for columns, rows in (
+        (HEADLINE_COLUMNS, headline_rows(report["metrics"])),
+        (LABEL_COLUMNS, label_rows(report["metrics"])),
+    ):
+        out.print(_rich_table(columns, rows))
+
+
+def print_warnings(report: Mapping[str, Any]) -> None:
+    """The report's warnings on stderr, one a line."""
+    from rich.console import Console
+    from rich.text import Text
+
+    err = Console(stderr=True, soft_wrap=True)
+    for warning in report["warnings"]:
+        said = f"{printable(warning['message'])} ({warning['code']}: {warning['count']:,})"
+        err.print(Text.assemble(("warning: ", "yellow"), said))
+
+
+def printable(text: str) -> str:
+    """The text without what a terminal would obey: a label of a corpus may hold an escape sequence."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
@@ -72,7 +90,7 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 
 
@@ -83,4 +101,8 @@ def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> st
 
 
 def _escaped(cell: Any) -> str:
-    return str(cell).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("\n", " ").replace("<", "&lt;")
+    """A cell that Markdown shows as it is: one line, no column of its own, no markup, link or HTML."""
+    return printable(_MARKUP.sub(r"\\\g<0>", str(cell).replace("\n", " "))).replace("&", "&amp;").replace("<", "&lt;")
+
+
+_MARKUP = re.compile(r"[\\|`*\[\]~]|(?<!\w)_|_(?!\w)")
