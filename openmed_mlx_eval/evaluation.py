@@ -94,9 +94,10 @@ def _warnings(score: DocumentScore, known: set[str] | None) -> Iterable[Warning]
             )
 
 
-def skipped_warning(corpus: Corpus) -> list[Warning]:
-    """--skip-bad left documents out: said, with the place of the first."""
-    if not corpus.skipped:
-        return []
-    first = corpus.skipped[0]
-    return [Warning("skipped_documents", len(corpus.skipped), f"bad documents left out; the first: {first}")]
+def corpus_warnings(corpus: Corpus) -> list[Warning]:
+    """What was left out or let pass when the corpus was read, with the place of the first of each."""
+    kinds = (
+        ("skipped_documents", corpus.skipped, "bad documents left out"),
+        ("surface_mismatch", corpus.mismatched, "documents with a gold surface that is not the text at its offsets"),
+    )
+    return [Warning(code, len(errors), f"{what}; the first: {errors[0]}") for code, errors, what in kinds if errors]

@@ -114,6 +114,7 @@ class NumpyOps:
     def attention(self, qkv: Array, heads: int, inputs: Inputs) -> Array:
         width = qkv.shape[1] // 3
         qkv[:, :width] *= np.float32((width // heads) ** -0.5)
+        shift = not _surely_small(qkv[:, : 2 * width].reshape(len(qkv), 2, heads, -1))
         out = np.empty((len(qkv), width), dtype=np.float32)
         for group in inputs.layout:
             rows = slice(group.start, group.start + group.count * group.length)
@@ -122,17 +123,30 @@ class NumpyOps:
             context = out[rows].reshape(group.count, group.length, heads, -1).transpose(0, 2, 1, 3)
             for piece in _pieces(group, heads):
                 whole_rows = (*piece[:2], slice(None))
-                _attend(q[piece], k[whole_rows], v[whole_rows], context[piece])
+                _attend(q[piece], k[whole_rows], v[whole_rows], context[piece], shift)
         return out
 
 
-def _attend(q: Array, k: Array, v: Array, out: Array) -> None:
-    """softmax(q·kᵀ)·v into out; (sequences, heads, rows, d). The row sums divide the product, not the weights."""
+def _attend(q: Array, k: Array, v: Array, out: Array, shift: bool) -> None:
+    """softmax(q·kᵀ)·v into out; (sequences, heads, rows, d). The row sums divide the product, not the weights.
+
+    shift: subtract each row's maximum first, without which exp may overflow.
+    """
     weights = np.matmul(q, k.transpose(0, 1, 3, 2))
-    weights -= np.maximum.reduce(weights, axis=-1, keepdims=True)
+    if shift:
+        weights -= np.maximum.reduce(weights, axis=-1, keepdims=True)
     np.exp(weights, out=weights)
     np.matmul(weights, v, out=out)
     out /= np.add.reduce(weights, axis=-1, keepdims=True)
+
+
+def _surely_small(qk: Array) -> bool:
+    """Whether no product q·k can reach ±64, by |q|·|k|; then softmax needs no shift: 4096·e⁶⁴ is far from overflow.
+
+    qk: (tokens, 2, heads, d). Saves two passes over every attention weight, a sixth of attention's time.
+    """
+    squares = np.einsum("tphd,tphd->tph", qk, qk).max(axis=0, initial=0.0)
+    return bool((squares[0] * squares[1]).max() < 64.0**2)
 
 
 def _pieces(group: Group, heads: int) -> list[tuple[slice, slice, slice]]:
