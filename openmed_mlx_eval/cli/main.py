@@ -65,6 +65,9 @@ def _exit_code(arguments: list[str] | None, debug: bool) -> int:
         return result if isinstance(result, int) else 0
     except EvaluationError as error:
         return _say(str(error), error.exit_code)
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # click 8.1 exits instead
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
         return _say(_usage(error), 2)
     except (click.Abort, KeyboardInterrupt):
@@ -105,8 +108,8 @@ def _usage(error: click.ClickException) -> str:
     """click's message without what was typed: a shell's `*` puts the names of corpus files among the arguments."""
     context = getattr(error, "ctx", None)
     help_hint = f" – see {context.command_path} --help" if context is not None else ""
-    if isinstance(error, click.MissingParameter) or not isinstance(error, click.UsageError):
-        return error.format_message().rstrip(".") + help_hint
+    if isinstance(error, _QUOTES_NOTHING) or not isinstance(error, click.UsageError):
+        return " ".join(error.format_message().split()).rstrip(".") + help_hint
     if isinstance(error, click.BadParameter):
         name = error.param.get_error_hint(context) if error.param is not None else "a value"
         choices = getattr(getattr(error.param, "type", None), "choices", None)
@@ -115,12 +118,13 @@ def _usage(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         near = f" – did you mean {', '.join(error.possibilities)}?" if error.possibilities else ""
         return f"no such option{near or help_hint}"
-    if isinstance(error, click.BadOptionUsage):
-        return f"{error.option_name}: it takes a value, or takes none{help_hint}"
     if isinstance(context and context.command, click.Group):
         near = ", ".join(context.command.list_commands(context)) if context is not None else ""
         return f"no such command – choose one of {near}"
     return f"more arguments than the command takes{help_hint}"
+
+
+_QUOTES_NOTHING = (click.MissingParameter, click.BadOptionUsage)
 
 
 def _range(parameter: click.Parameter | None) -> str:

@@ -50,8 +50,8 @@ def test_json_is_the_manifest(capsys: pytest.CaptureFixture[str], source: Path, 
         (["--group-size", "64"], "give --quantize too"),
         (["--keep", "classifier"], "give --quantize too"),
         (["--quantize", "8", "--keep", "pooler"], "'pooler' is none of"),
-        (["--quantize", "3"], "3"),
-        (["--dtype", "int8"], "int8"),
+        (["--quantize", "3"], "give one of 8, 4"),
+        (["--dtype", "int8"], "give one of float32"),
     ],
 )
 def test_wrong_options_are_usage_errors(
