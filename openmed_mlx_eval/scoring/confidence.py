@@ -64,29 +64,37 @@ def total_confidences(parts: Iterable[Confidences]) -> Confidences:
 
 def judge(gold: Sequence[Triple], predicted: Sequence[Span], language: str) -> Confidences:
     """Judge one document's predictions. Invalid ones equal no valid gold span, so they are wrong."""
-    free = Counter(gold)
-    claims: dict[Triple, list[int]] = {}
-    confidences: list[float | None] = []
+    scores = [span.score for span in predicted]
+    confidences = [
+        score if type(score) is float and 0.0 <= score <= 1.0 else _usable(score) for score in scores
+    ]
     unusable: Counter[str] = Counter()
-    for place, span in enumerate(predicted):
-        confidence = span.score
-        if type(confidence) is not float or not 0.0 <= confidence <= 1.0:
-            problem = problem_of_score(confidence)
-            if problem:
-                unusable[problem] += 1
-                confidence = None
-        confidences.append(confidence)
-        key = (span.start, span.end, span.label)
-        if key in free and (type(span.start) is type(span.end) is int or not reason_of(*key[:2], span.end)):
-            claims.setdefault(key, []).append(place)
-    right = [False] * len(predicted)
-    for key, places in claims.items():
-        if len(places) > free[key]:
-            places.sort(key=lambda place: -_or_none_at_all(confidences[place]))
-        for place in places[: free[key]]:
-            right[place] = True
-    judged = Judged(language, tuple(span.label for span in predicted), tuple(confidences), tuple(right))
+    if None in confidences:
+        problems = (problem_of_score(score) for score in scores)
+        unusable.update(problem for problem in problems if problem)
+    keys = [(span.start, span.end, span.label) for span in predicted]
+    right = _right(gold, keys, confidences)
+    judged = Judged(language, tuple(key[2] for key in keys), tuple(confidences), tuple(right))
     return Confidences((judged,), len(gold), tuple(sorted(unusable.items())))
+
+
+def _right(gold: Sequence[Triple], keys: Sequence[Triple], confidences: Sequence[float | None]) -> list[bool]:
+    """Which predictions get a gold span. Only where predictions repeat does confidence decide."""
+    free = Counter(gold)
+    claims = Counter(keys)
+    hits = [key in free and (type(key[0]) is type(key[1]) is int or not reason_of(*key[:2], key[1])) for key in keys]
+    if len(claims) == len(keys):
+        return hits
+    order = sorted(range(len(keys)), key=lambda place: -_or_none_at_all(confidences[place]))
+    for place in order:
+        if hits[place]:
+            hits[place] = free[keys[place]] > 0
+            free[keys[place]] -= 1
+    return hits
+
+
+def _usable(score: object) -> float | None:
+    return None if problem_of_score(score) else float(score)  # type: ignore[arg-type]
 
 
 def _or_none_at_all(confidence: float | None) -> float:

@@ -76,7 +76,7 @@ class Coverage:
         return "character" if self.without_text else "grapheme_cluster"
 
 
-def plus(parts: Iterable[Sequence[int]]) -> Covered:
+def plus(parts: Iterable[Covered]) -> Covered:
     """Component-wise sum."""
     columns = list(zip(*parts, strict=True))
     return Covered(*map(sum, columns)) if columns else NOTHING
@@ -221,19 +221,18 @@ def score_coverage(
     and scripts; without it every code point is a cluster.
     """
     by_own, by_any, shared = _covered_characters(gold, predicted, groups)
-    rows: list[Row] = list(zip((end - start for start, end, _ in gold), by_own, by_any, strict=True))
-    scripts: Iterable[tuple[str, Row]] = ()
-    if text is not None and is_plain(text):
-        scripts = zip((_ascii_script(text, start, end) for start, end, _ in gold), rows, strict=True)
-    elif text is not None:
+    if text is None or is_plain(text):
+        of_labels = _plain_sums(map(_LABEL, gold), gold, by_own, by_any)
+        of_scripts = {} if text is None else _plain_scripts(text, gold, by_own, by_any, of_labels)
+    else:
         spans = _ClusteredSpans(text, predicted)
-        rows = [spans.row(span, *characters) for span, characters in zip(gold, rows, strict=True)]
-        scripts = (part for span, row in zip(gold, rows, strict=True) for part in spans.by_script(span, row))
-    of_labels = _sums(zip(map(_LABEL, gold), rows, strict=True))
+        rows = [spans.row(*each) for each in zip(gold, by_own, by_any, strict=True)]
+        of_labels = _sums(zip(map(_LABEL, gold), rows, strict=True))
+        of_scripts = _sums(part for span, row in zip(gold, rows, strict=True) for part in spans.by_script(span, row))
     gold_characters = sum(end - start for start, end in merged(gold))
     return Coverage(
         of_labels,
-        _sums(scripts),
+        of_scripts,
         documents_with_gold=int(bool(gold)),
         documents_with_leak=int(any(part.characters_any < part.characters for part in of_labels.values())),
         documents_with_label_leak=int(any(part.characters_own < part.characters for part in of_labels.values())),
@@ -271,16 +270,37 @@ def _covered_characters(
     return by_own, by_any, shared
 
 
-Row = tuple[int, ...]
-"""As Covered; or, where clusters are code points, only one half of it."""
+def _plain_sums(
+    keys: Iterable[str], gold: Sequence[Triple], by_own: Sequence[int], by_any: Sequence[int]
+) -> dict[str, Covered]:
+    """Sums by key where every code point is a cluster."""
+    sums: dict[str, list[int]] = {}
+    for key, (start, end, _), own, anything in zip(keys, gold, by_own, by_any, strict=True):
+        row = sums.get(key)
+        if row is None:
+            sums[key] = [end - start, own, anything]
+        else:
+            row[0] += end - start
+            row[1] += own
+            row[2] += anything
+    return {key: Covered(*row, *row) for key, row in sums.items()}
 
 
-def _sums(parts: Iterable[tuple[str, Row]]) -> dict[str, Covered]:
-    rows: dict[str, list[Row]] = {}
+def _plain_scripts(
+    text: str, gold: Sequence[Triple], by_own: Sequence[int], by_any: Sequence[int], of_labels: Mapping[str, Covered]
+) -> dict[str, Covered]:
+    if not gold:
+        return {}
+    if all(_LATIN_LETTER.search(text, start, end) for start, end, _ in gold):
+        return {"Latin": plus(of_labels.values())}
+    return _plain_sums((_ascii_script(text, start, end) for start, end, _ in gold), gold, by_own, by_any)
+
+
+def _sums(parts: Iterable[tuple[str, Covered]]) -> dict[str, Covered]:
+    rows: dict[str, list[Covered]] = {}
     for key, row in parts:
         rows.setdefault(key, []).append(row)
-    sums = {key: tuple(map(sum, zip(*members, strict=True))) for key, members in rows.items()}
-    return {key: Covered(*(half * 2 if len(half) == 3 else half)) for key, half in sums.items()}
+    return {key: plus(members) for key, members in rows.items()}
 
 
 _LABEL = itemgetter(2)
@@ -305,15 +325,16 @@ class _ClusteredSpans:
         self._predicted = predicted
         self._own: dict[str, Cover] = {}
 
-    def row(self, span: Triple, characters: int, by_own: int, by_any: int) -> Covered:
-        """The span's counts, given those of its code points."""
+    def row(self, span: Triple, by_own: int, by_any: int) -> Covered:
+        """The span's counts, given its covered code points."""
         start, end, label = span
+        characters = end - start
         count = self._clusters.count(start, end)
         own = count if by_own == characters else by_own and self._of(label).clusters(start, end)
         anything = count if by_any == characters else by_any and self._anything.clusters(start, end)
         return Covered(count, own, anything, characters, by_own, by_any)
 
-    def by_script(self, span: Triple, row: Row) -> Iterator[tuple[str, Row]]:
+    def by_script(self, span: Triple, row: Covered) -> Iterator[tuple[str, Covered]]:
         """The span under its script; where it holds more than ASCII, each of its clusters under the
         cluster's.
         """
