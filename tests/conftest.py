@@ -1,12 +1,21 @@
-"""What all tests share: the public corpora and models that lie beside the repository, where they are."""
+"""What all tests share: the public corpora and models that lie beside the repository, where they are, a tiny model made on
+the spot, and the program itself."""
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from runtime.tiny_models import bert_config, bert_tensors, write_model
+
+from openmed_mlx_eval.cli.main import main
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -26,3 +35,42 @@ def shared() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Hugging Face directory of a random BERT with a window of 40 tokens, not to be written to."""
+    config = bert_config()
+    return write_model(tmp_path_factory.mktemp("models") / "tiny", config, bert_tensors(config, seed=4))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one call of the program left: its exit code and its streams."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def all(self) -> str:
+        return self.out + self.err
+
+    def json(self) -> Any:
+        """stdout as the one JSON document that it must be."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def program(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """`program("score", gold, "-", stdin=b"…")`: the command line in this process."""
+
+    def call(*arguments: object, stdin: bytes = b"") -> Said:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        streams = capsys.readouterr()
+        return Said(left.value.code, streams.out, streams.err)  # type: ignore[arg-type]
+
+    return call
