@@ -21,6 +21,8 @@ import numpy as np
 from ..errors import ModelError
 
 MAX_HEADER_BYTES = 100_000_000  # the limit of the reference implementation
+MAX_DIMENSIONS = 32  # of numpy 1's arrays
+MAX_VALUES = 1 << 48  # numpy counts bytes in 63 bits, even where one size is 0
 
 DTYPES: dict[str, str] = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
@@ -58,19 +60,20 @@ def open_safetensors(path: Path) -> dict[str, StoredTensor]:
     """{name: tensor} of one file. Raises ModelError for anything the format does not allow."""
     buffer = _mapped(path)
     header, base = _header(buffer, path.name)
+    available = len(buffer) - base
     taken: list[tuple[int, int, str]] = []
     tensors: dict[str, StoredTensor] = {}
     for name, entry in header.items():
         if name == "__metadata__":
             continue
-        dtype, shape, start, end = _checked(entry, name, path.name, len(buffer) - base)
+        dtype, shape, start, end = _checked(entry, name, path.name, available)
         flat = np.frombuffer(buffer, dtype=DTYPES[dtype], count=math.prod(shape), offset=base + start)
         tensors[name] = StoredTensor(name, dtype, flat.reshape(shape))
         taken.append((start, end, name))
-    taken.sort()
-    for (_, end, _), (start, _, name) in pairwise(taken):
-        if start < end:
-            raise ModelError(f"{path.name}: tensor {name!r} overlaps another one – the file is damaged; download it again")
+    for (_, end, _), (start, _, name) in pairwise([(0, 0, ""), *sorted(taken), (available, available, "")]):
+        if start != end:
+            fault = f"tensor {name!r} overlaps another one" if start < end else f"{start - end} bytes belong to no tensor"
+            raise ModelError(f"{path.name}: {fault} – the file is damaged; download it again")
     return tensors
 
 
@@ -89,12 +92,20 @@ def _header(buffer: Any, file: str) -> tuple[Mapping[str, Any], int]:
     if size > MAX_HEADER_BYTES or size + 8 > len(buffer):
         raise ModelError(f"{file}: not a whole safetensors file (its header does not fit it) – download it again")
     try:
-        header = json.loads(buffer[8 : 8 + size].decode("utf-8"))
+        header = json.loads(buffer[8 : 8 + size].decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         raise ModelError(f"{file}: not a safetensors file (its header is not JSON) – download it again") from None
     if not isinstance(header, dict):
         raise ModelError(f"{file}: not a safetensors file (its header is not an object)")
     return header, 8 + size
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; the format forbids a name that stands there twice, of which `json` would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _checked(entry: Any, name: str, file: str, available: int) -> tuple[str, tuple[int, ...], int, int]:
@@ -116,6 +127,8 @@ def _checked(entry: Any, name: str, file: str, available: int) -> tuple[str, tup
     if not naturals(shape) or not naturals(offsets) or len(offsets) != 2:
         raise damaged("shape or offsets are no natural numbers")
     start, end = offsets
+    if len(shape) > MAX_DIMENSIONS or math.prod(size or 1 for size in shape) > MAX_VALUES:
+        raise damaged("its shape is none that any model has")
     if start > end or end > available:
         raise damaged("its bytes lie outside the file")
     if math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize != end - start:
