@@ -1,6 +1,7 @@
 """nervaluate's four schemes, wherever the spans of a list neither touch nor overlap.
 
-nervaluate's ends are inclusive, so it is given `end - 1`; elsewhere its counts depend on the order of its input.
+nervaluate's ends are inclusive, so it is given `end - 1`; elsewhere its counts depend on the order of its
+input.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmed_mlx_eval.errors import InputError, UsageError
+from openmed_mlx_eval.reporting.report import schema as report_schema
 from openmed_mlx_eval.scoring import Bootstrap, Case, CaseScore, Options, document_rows, metrics, score_case, total_scores
 from openmed_mlx_eval.spans import Span
 
@@ -145,3 +146,13 @@ def test_importing_scoring_imports_neither_numpy_nor_regex():
     code = "import sys, openmed_mlx_eval.scoring; print(sorted({'numpy', 'regex', 'mlx'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@given(CASES)
+@settings(max_examples=15)
+def test_the_block_is_what_the_schema_of_reports_says(cases):
+    jsonschema = pytest.importorskip("jsonschema")
+    options = Options(slice_by=["ward"], thresholds={"*": 0.5}, bootstrap=Bootstrap(resamples=20))
+    schema = report_schema()
+    block = json.loads(json.dumps(metrics(scored(cases), options)))
+    jsonschema.validate(block, {**schema["$defs"]["metrics"], "$defs": schema["$defs"]})
