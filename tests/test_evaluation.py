@@ -1,0 +1,103 @@
+"""evaluate: documents and predictions to numbers, names and warnings."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openmed_mlx_eval.corpora import Document
+from openmed_mlx_eval.evaluation import evaluate
+from openmed_mlx_eval.labels import LabelMap
+from openmed_mlx_eval.spans import Span
+
+TEXT = "Quill saw Bo."
+DOCUMENT = Document("a", TEXT, (Span(0, 5, "NAME"), Span(10, 12, "Person")))
+
+
+def codes(evaluation) -> dict[str, int]:
+    return {warning.code: warning.count for warning in evaluation.warnings}
+
+
+@st.composite
+def gold_documents(draw: st.DrawFn) -> list[Document]:
+    made = []
+    for number in range(draw(st.integers(1, 4))):
+        spans = []
+        for _ in range(draw(st.integers(0, 4))):
+            start = draw(st.integers(0, 11))
+            spans.append(Span(start, draw(st.integers(start + 1, 12)), draw(st.sampled_from(["NAME", "DATE", "Odd one"]))))
+        made.append(Document(str(number), "x" * 12, tuple(spans)))
+    return made
+
+
+@given(gold_documents())
+def test_gold_scored_against_itself_is_right(documents: list[Document]) -> None:
+    metrics = evaluate(documents, [document.gold_spans for document in documents], LabelMap()).metrics
+    expected = 1.0 if any(document.gold_spans for document in documents) else None
+    for rule in ("exact_span_f1", "relaxed_maximum", "relaxed_two_sided", "relaxed_span_f1"):
+        assert metrics[rule]["recall"] == expected
+        assert metrics[rule]["f1"] == expected
+
+
+@given(gold_documents(), st.data())
+def test_documents_in_any_order_give_the_same_metrics(documents: list[Document], data: st.DataObject) -> None:
+    pairs = list(zip(documents, [document.gold_spans[1:] for document in documents], strict=True))
+    shuffled = data.draw(st.permutations(pairs))
+    one, other = (
+        evaluate([document for document, _ in order], [spans for _, spans in order], LabelMap()) for order in (pairs, shuffled)
+    )
+    assert one.metrics == other.metrics
+    assert one.warnings == other.warnings
+
+
+def test_labels_meet_before_they_are_scored_and_the_report_says_so() -> None:
+    predicted = [Span(0, 5, "B-PERSON", 0.5), Span(10, 12, "name")]
+    evaluation = evaluate([DOCUMENT], [predicted], LabelMap({"name": "PERSON"}))
+    assert evaluation.metrics["exact_span_f1"]["true_positives"] == 2
+    assert evaluation.label_map["met"] == {"PERSON": ["B-PERSON", "NAME", "Person", "name"]}
+    assert evaluation.predictions == ((Span(0, 5, "PERSON", 0.5), Span(10, 12, "PERSON")),)
+
+
+def test_two_unknown_labels_do_not_match() -> None:
+    document = Document("a", TEXT, (Span(0, 5, "TREATMENT"),))
+    metrics = evaluate([document], [[Span(0, 5, "HOSPITAL")]], LabelMap()).metrics
+    for rule in ("exact_span_f1", "relaxed_span_f1", "relaxed_maximum"):
+        counts = metrics[rule]
+        assert (counts["true_positives"], counts["false_positives"], counts["false_negatives"]) == (0, 1, 1)
+
+
+def test_nothing_to_measure_is_null_and_said() -> None:
+    nothing = evaluate([], [], LabelMap())
+    assert codes(nothing) == {"no_documents": 1}
+    assert nothing.metrics["exact_span_f1"]["f1"] is nothing.metrics["macro"]["exact"]["f1"] is None
+    empty = evaluate([Document("a", TEXT)], [[]], LabelMap())
+    assert codes(empty) == {"no_gold": 1}
+    assert [empty.metrics["exact_span_f1"][rate] for rate in ("precision", "recall", "f1")] == [None] * 3
+
+
+def test_a_prediction_without_gold_is_a_false_positive() -> None:
+    metrics = evaluate([Document("a", TEXT)], [[Span(0, 5, "NAME")]], LabelMap()).metrics
+    counts = metrics["exact_span_f1"]
+    assert (counts["false_positives"], counts["precision"], counts["recall"]) == (1, 0.0, None)
+
+
+def test_a_prediction_past_the_end_does_not_touch_the_next_document() -> None:
+    documents = [Document("a", "Bo"), Document("b", TEXT, (Span(0, 5, "NAME"),))]
+    evaluation = evaluate(documents, [[Span(0, 7, "NAME")], []], LabelMap())
+    counts = evaluation.metrics["relaxed_span_f1"]
+    assert (counts["true_positives"], counts["false_positives"], counts["false_negatives"]) == (0, 1, 1)
+    assert evaluation.metrics["invalid_predictions"] == {"past_end": 1}
+    assert codes(evaluation) == {"invalid_predictions": 1}
+
+
+def test_gold_labels_the_model_never_gives_are_said() -> None:
+    evaluation = evaluate([DOCUMENT], [[]], LabelMap.verbatim(), model_labels=["NAME"])
+    assert codes(evaluation) == {"labels_unknown_to_model": 1}
+    assert "Person" in evaluation.warnings[0].message
+    assert codes(evaluate([DOCUMENT], [[]], LabelMap({"*": "NAME"}), model_labels=["NAME"])) == {}
+
+
+def test_as_many_predictions_as_documents_are_needed() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        evaluate([DOCUMENT], [], LabelMap())
