@@ -42,15 +42,20 @@ class Family:
 
 _REQUIRED = object()
 
+MAX_LAYERS = 1024
+"""Beyond any model; a hostile config.json would otherwise have billions of tensor names made."""
 
-def natural(config: Config, *names: str, default: Any = _REQUIRED, least: int = 1) -> int:
-    """The first of `names` that config has, as an integer ≥ least. Raises ModelError naming the key."""
+
+def natural(config: Config, *names: str, default: Any = _REQUIRED, least: int = 1, most: int = 1 << 31) -> int:
+    """The first of `names` that config has, as an integer from least to most. Raises ModelError naming the key."""
     for name in names:
         value = config.get(name)
         if value is None:
             continue
         if type(value) is not int or value < least:
             raise ModelError(f"config.json: {name} must be an integer of at least {least}")
+        if value > most:
+            raise ModelError(f"config.json: {name} must be at most {most}")
         return value
     if default is _REQUIRED:
         raise ModelError(f"config.json: {names[0]} is missing")

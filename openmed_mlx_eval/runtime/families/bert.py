@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..safetensors import Array
 from ..weights import Checkpoint
-from .base import Config, Family, Network, natural, number
+from .base import MAX_LAYERS, Config, Family, Network, natural, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class BertConfig:
         made = cls(
             hidden=hidden,
             embedding=natural(config, "embedding_size", default=hidden),
-            layers=natural(config, "num_hidden_layers", "n_layers"),
+            layers=natural(config, "num_hidden_layers", "n_layers", most=MAX_LAYERS),
             heads=natural(config, "num_attention_heads", "n_heads"),
             intermediate=natural(config, "intermediate_size", "hidden_dim"),
             vocabulary=natural(config, "vocab_size"),
             positions=natural(config, "max_position_embeddings"),
             token_types=0 if "dim" in config else natural(config, "type_vocab_size", default=2, least=0),
             labels=natural(config, "num_labels"),
-            activation=config.get("hidden_act") or config.get("activation") or "gelu",
+            activation=str(config.get("hidden_act") or config.get("activation") or "gelu"),
             epsilon=number(config, "layer_norm_eps", 1e-12),
         )
         if made.hidden % made.heads:

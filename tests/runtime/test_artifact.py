@@ -1,0 +1,359 @@
+"""Model directories: what may be opened, and for everything else one clear ModelError, at once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openmed_mlx_eval.errors import ModelError, UsageError
+from openmed_mlx_eval.runtime.artifact import MANIFEST, open_artifact
+from openmed_mlx_eval.runtime.classifier import TokenClassifier
+from openmed_mlx_eval.runtime.families import BERT
+
+from .tiny_models import as_safetensors, bert_config, bert_tensors, openmed_names, write_model
+
+TEXT = "biopsy of the left kidney , nephritis ."
+Break = Callable[[Path], Any]
+
+
+def rewritten(name: str, **changes: Any) -> Break:
+    """A fault: these keys of a JSON file changed, or taken out where None."""
+
+    def apply(folder: Path) -> None:
+        table = json.loads((folder / name).read_text("utf-8")) | changes
+        kept = {key: value for key, value in table.items() if value is not None}
+        (folder / name).write_text(json.dumps(kept), "utf-8")
+
+    return apply
+
+
+def written(name: str, content: bytes) -> Break:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def removed(name: str) -> Break:
+    return lambda folder: (folder / name).unlink()
+
+
+def halved(name: str) -> Break:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[: (folder / name).stat().st_size // 2])
+
+
+def tensors_changed(change: Callable[[dict[str, Any]], Any]) -> Break:
+    def apply(folder: Path) -> None:
+        tensors = bert_tensors(bert_config())
+        change(tensors)
+        (folder / "model.safetensors").write_bytes(as_safetensors(tensors))
+
+    return apply
+
+
+def labels(*names: str) -> Break:
+    return rewritten("config.json", id2label={str(i): name for i, name in enumerate(names)})
+
+
+def pickled(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+_OUTPUT = "bert.encoder.layer.0.output"
+
+FAULTS: list[tuple[str, Break, str]] = [
+    ("config empty", written("config.json", b""), r"config\.json: not valid JSON"),
+    ("config a list", written("config.json", b"[]"), r"config\.json: must be one JSON object"),
+    ("config not text", written("config.json", b"\xff\xfe{"), r"config\.json: not valid JSON"),
+    ("config deep", written("config.json", b"[" * 200_000), r"config\.json: not valid JSON"),
+    ("config missing", removed("config.json"), r"config\.json is missing"),
+    ("model type", rewritten("config.json", model_type="gpt2"), "'gpt2' is not supported – .*bert, camembert, .*xlm-roberta"),
+    ("model type none", rewritten("config.json", model_type=None), "'missing' is not supported"),
+    ("model type odd", rewritten("config.json", model_type=["bert"]), "is not supported – supported are"),
+    ("hidden a string", rewritten("config.json", hidden_size="32"), "hidden_size must be an integer"),
+    ("hidden a bool", rewritten("config.json", hidden_size=True), "hidden_size must be an integer"),
+    ("hidden missing", rewritten("config.json", hidden_size=None), "hidden_size is missing"),
+    ("heads", rewritten("config.json", num_attention_heads=5), "no multiple of num_attention_heads"),
+    ("layers", rewritten("config.json", num_hidden_layers=3), "16 missing"),
+    ("too many layers", rewritten("config.json", num_hidden_layers=10**9), "num_hidden_layers"),
+    ("positions", rewritten("config.json", position_embedding_type="relative_key"), "must be 'absolute'"),
+    ("epsilon", rewritten("config.json", layer_norm_eps="small"), "layer_norm_eps must be a number"),
+    ("activation", rewritten("config.json", hidden_act="swiglu"), "'swiglu' is not supported – supported are gelu"),
+    ("activation odd", rewritten("config.json", hidden_act=["gelu"]), "hidden_act .* is not supported"),
+    ("three labels", labels("O", "B-X", "I-X"), "id2label has 3 labels, but the classification head has 5 rows"),
+    ("nameless", labels(*(f"LABEL_{i}" for i in range(5))), "--label-map FILE"),
+    ("label a number", rewritten("config.json", id2label={"0": 1}), "a label is not a string"),
+    ("label ids", rewritten("config.json", id2label={"0": "O", "2": "X"}), "ids are not 0 to 1"),
+    ("label keys", rewritten("config.json", id2label={"zero": "O"}), "a key is not an integer"),
+    ("label keys long", rewritten("config.json", id2label={"9" * 5000: "O"}), "id2label"),
+    ("no labels", rewritten("config.json", id2label=None), "id2label is missing"),
+    ("no tokenizer", removed("tokenizer.json"), r"tokenizer\.json is missing – .*AutoTokenizer"),
+    ("tokenizer empty", written("tokenizer.json", b""), r"tokenizer\.json: .*cannot read it"),
+    ("tokenizer half", halved("tokenizer.json"), r"tokenizer\.json: .*cannot read it"),
+    ("tokenizer no JSON object", written("tokenizer.json", b'"trim_offsets": true'), r"tokenizer\.json: .*cannot read it"),
+    ("weights half", halved("model.safetensors"), r"model\.safetensors: tensor"),
+    ("weights empty", written("model.safetensors", b""), "file is empty"),
+    ("weights missing", removed("model.safetensors"), "no weights"),
+    ("pickle", pickled, r"pickle \(pytorch_model\.bin\).*never read.*openmed-mlx-eval convert"),
+    ("NaN", tensors_changed(lambda t: t["classifier.bias"].__setitem__(2, np.nan)), "not finite.*weights are damaged"),
+    ("infinite", tensors_changed(lambda t: t["classifier.weight"].__setitem__((1, 2), np.inf)), "not finite"),
+    (
+        "one renamed",
+        tensors_changed(lambda t: t.update({f"{_OUTPUT}.dens.bias": t.pop(f"{_OUTPUT}.dense.bias")})),
+        r"1 missing \(encoder\.layers\.0\.linear2\.bias\); 1 unexpected \(encoder\.layer\.0\.output\.dens\.bias\)",
+    ),
+    (
+        "a whole layer short",
+        tensors_changed(lambda t: [t.pop(name) for name in list(t) if ".layer.1." in name]),
+        r"16 missing \((encoder\.layers\.1\.[a-z0-9_.]+(, )?){5} and 11 more\)",
+    ),
+    ("misshapen", tensors_changed(lambda t: t.update({"classifier.bias": np.ones(4)})), r"classifier\.bias \(\[4\], not \[5\]\)"),
+    ("scalar head", tensors_changed(lambda t: t.update({"classifier.weight": np.zeros(())})), "head has 0 rows"),
+    ("words for numbers", tensors_changed(lambda t: t.update({"classifier.bias": np.zeros(5, np.uint32)})), "stored as U32"),
+    ("small table", rewritten("config.json", vocab_size=20), r"word_embeddings\.weight \(\[28, 32\], not \[20, 32\]\)"),
+    ("no window", rewritten("config.json", max_position_embeddings=2), "misshapen"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fault", "says"), [case[1:] for case in FAULTS], ids=[case[0] for case in FAULTS])
+def test_a_fault_is_one_clear_error_at_once(tmp_path: Path, fault: Break, says: str) -> None:
+    folder = write_model(tmp_path / "model")
+    fault(folder)
+    start = time.perf_counter()
+    with pytest.raises(ModelError, match=says) as caught:
+        list(TokenClassifier.load(folder, engine="numpy").predict([TEXT]))
+    assert time.perf_counter() - start < 1
+    assert str(tmp_path) not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_no_directory(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", Path(__file__)):
+        with pytest.raises(ModelError, match="not a directory"):
+            open_artifact(path)
+
+
+def test_vocabulary_beyond_the_table(tmp_path: Path) -> None:
+    config = bert_config(vocab_size=20)
+    folder = write_model(tmp_path, config)
+    with pytest.raises(ModelError, match="token id 27, but the embedding table only 20 rows"):
+        TokenClassifier.load(folder, engine="numpy")
+
+
+def test_window_without_room(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, bert_config(max_position_embeddings=2))
+    with pytest.raises(ModelError, match="window of 2 positions has no room between 2 special tokens"):
+        TokenClassifier.load(folder, engine="numpy")
+
+
+def test_position_table_that_ends_at_the_padding(tmp_path: Path) -> None:
+    config = bert_config("roberta", max_position_embeddings=2, pad_token_id=1)
+    folder = write_model(tmp_path, config, bert_tensors(config, "roberta."))
+    with pytest.raises(ModelError, match="no position behind pad_token_id"):
+        open_artifact(folder)
+
+
+def test_a_label_map_gives_names(tmp_path: Path) -> None:
+    folder = write_model(tmp_path)
+    labels("LABEL_0", "LABEL_1", "LABEL_2", "LABEL_3", "LABEL_4")(folder)
+    names = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
+    model = TokenClassifier.load(folder, engine="numpy", rename=lambda _: names)
+    assert model.entity_labels == ("ANATOMY", "NAME")
+
+
+@pytest.mark.parametrize("prefix", ["bert.", "model.", "", "model.bert."])
+@pytest.mark.parametrize("dtype", ["F32", "F16", "BF16", "F64"])
+def test_prefixes_and_tensors_without_use(tmp_path: Path, prefix: str, dtype: str) -> None:
+    config = bert_config()
+    plain = write_model(tmp_path / "plain", config, bert_tensors(config), dtype=dtype)
+    extra = {
+        f"{prefix}embeddings.position_ids": np.arange(40.0)[None],
+        f"{prefix}embeddings.token_type_ids": np.zeros((1, 40)),
+        f"{prefix}pooler.dense.weight": np.zeros((32, 32)),
+        f"{prefix}pooler.dense.bias": np.zeros(32),
+    }
+    other = write_model(tmp_path / "other", config, bert_tensors(config, prefix) | extra, dtype=dtype)
+    expected, found = (TokenClassifier.load(folder, engine="numpy").logits(TEXT)[1] for folder in (plain, other))
+    assert np.array_equal(expected, found)
+
+
+def test_layer_norms_of_tensorflow(tmp_path: Path) -> None:
+    config = bert_config()
+    names = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+
+    def old(name: str) -> str:
+        return next((name.replace(new, gone) for new, gone in names.items() if name.endswith(new)), name)
+
+    tensors = bert_tensors(config)
+    plain = write_model(tmp_path / "plain", config, tensors)
+    other = write_model(tmp_path / "other", config, {old(name): values for name, values in tensors.items()})
+    expected, found = (TokenClassifier.load(folder, engine="numpy").logits(TEXT)[1] for folder in (plain, other))
+    assert np.array_equal(expected, found)
+
+
+def test_two_models_in_one_checkpoint(tmp_path: Path) -> None:
+    config = bert_config()
+    folder = write_model(tmp_path, config, bert_tensors(config, "bert.") | bert_tensors(config, ""))
+    with pytest.raises(ModelError, match="more than one model"):
+        open_artifact(folder)
+
+
+# Shards
+
+
+def sharded(folder: Path) -> Path:
+    """The model of `write_model` in two files and an index."""
+    write_model(folder)
+    tensors = list(bert_tensors(bert_config()).items())
+    (folder / "model.safetensors").unlink()
+    table = {}
+    for number, part in enumerate((tensors[:10], tensors[10:])):
+        (folder / f"part-{number}.safetensors").write_bytes(as_safetensors(dict(part)))
+        table |= {name: f"part-{number}.safetensors" for name, _ in part}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": table}), "utf-8")
+    return folder
+
+
+def test_shards_and_whole_compute_the_same(tmp_path: Path) -> None:
+    whole, parts = write_model(tmp_path / "whole"), sharded(tmp_path / "parts")
+    expected, found = (TokenClassifier.load(folder, engine="numpy").logits(TEXT)[1] for folder in (whole, parts))
+    assert np.array_equal(expected, found)
+    assert set(open_artifact(parts).hashes()) == {"config.json", "tokenizer.json", "part-0.safetensors", "part-1.safetensors"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (removed("part-1.safetensors"), r"1 of 2 weight shards are missing \(first: part-1\.safetensors\)"),
+        (lambda folder: shutil.copy(folder / "part-0.safetensors", folder / "part-1.safetensors"), "stands in two weight files"),
+        (rewritten("model.safetensors.index.json", weight_map={}), "has no weight_map"),
+        (
+            rewritten("model.safetensors.index.json", weight_map={"a": "../part-0.safetensors"}),
+            "leads out of the model directory",
+        ),
+        (rewritten("model.safetensors.index.json", weight_map={"a": 5}), "no file name"),
+        (rewritten("model.safetensors.index.json", weight_map={"a": ["b"]}), "no file name"),
+        (halved("model.safetensors.index.json"), "not valid JSON"),
+    ],
+)
+def test_shards_that_do_not_fit(tmp_path: Path, fault: Break, says: str) -> None:
+    folder = sharded(tmp_path / "model")
+    fault(folder)
+    with pytest.raises(ModelError, match=says):
+        open_artifact(folder)
+
+
+# Manifests
+
+
+def manifested(folder: Path, **changes: Any) -> Path:
+    """An artifact with openmed-mlx.json, as OpenMed's converter writes it."""
+    config = bert_config()
+    write_model(folder, config, openmed_names(bert_tensors(config, ""), BERT.names))
+    (folder / "model.safetensors").rename(folder / "weights.safetensors")
+    (folder / "id2label.json").write_text(json.dumps(config["id2label"]), "utf-8")
+    manifest = {
+        "format": "openmed-mlx",
+        "format_version": 2,
+        "task": "token-classification",
+        "preferred_weights": "weights.safetensors",
+        "fallback_weights": ["weights.npz"],
+        "config_path": "config.json",
+        "label_map_path": "id2label.json",
+        "tokenizer": {"path": "."},
+        **changes,
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+    return folder
+
+
+def test_manifest_and_plain_directory_compute_the_same(tmp_path: Path) -> None:
+    plain, artifact = write_model(tmp_path / "plain"), manifested(tmp_path / "artifact")
+    expected, found = (TokenClassifier.load(folder, engine="numpy").logits(TEXT)[1] for folder in (plain, artifact))
+    assert np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize("key", ["config_path", "label_map_path", "preferred_weights"])
+@pytest.mark.parametrize(
+    "path", ["../outside.json", "a/../../outside.json", "/etc/hosts", "..\\outside.json", "C:\\x.json", "\0", "link.json"]
+)
+def test_manifest_paths_never_leave_the_directory(tmp_path: Path, key: str, path: str) -> None:
+    (tmp_path / "outside.json").write_text('{"0": "O"}', "utf-8")
+    folder = manifested(tmp_path / "model", **{key: path})
+    (folder / "link.json").symlink_to(tmp_path / "outside.json")
+    with pytest.raises(ModelError, match="leads out of the model directory – refused"):
+        open_artifact(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_links_out_of_the_directory_are_refused(tmp_path: Path, name: str) -> None:
+    folder = write_model(tmp_path / "model")
+    (folder / name).rename(tmp_path / name)
+    (folder / name).symlink_to(tmp_path / name)
+    with pytest.raises(ModelError, match="leads out of the model directory – refused"):
+        open_artifact(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"format": "gguf"}, "not format openmed-mlx"),
+        ({"format_version": 3}, "version 1 or 2"),
+        ({"format_version": [2]}, "version 1 or 2"),
+        ({"task": "text-generation"}, "not token-classification"),
+        ({"preferred_weights": "weights.npz", "fallback_weights": []}, "none of its weights"),
+        ({"fallback_weights": "weights.npz"}, "fallback_weights is not a list"),
+        ({"preferred_weights": {"a": 1}}, "no file name"),
+        ({"config_path": ["config.json"]}, "no file name"),
+        ({"label_map_path": "absent.json"}, "absent.json is missing"),
+        ({"tokenizer": {"path": ".."}}, "leads out of the model directory"),
+        ({"tokenizer": {"path": ["."]}}, "no file name|tokenizer.json is missing"),
+        ({"quantization": {"bits": 3}}, "bits must be 2, 4 or 8"),
+        ({"quantization": {"bits": [4]}}, "bits must be 2, 4 or 8"),
+        ({"quantization": {"bits": 4, "group_size": 16}}, "group_size 32, 64 or 128"),
+        ({"quantization": {"bits": 4, "mode": "mxfp4"}}, "affine"),
+        ({"quantization": "q4"}, "affine"),
+        ({"sha256": []}, "sha256 is not an object"),
+        ({"sha256": {"weights.safetensors": "00"}}, "sha256 does not list config.json"),
+    ],
+)
+def test_manifest_faults(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    folder = manifested(tmp_path / "model", **changes)
+    with pytest.raises(ModelError, match=says):
+        open_artifact(folder)
+
+
+ODD_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=4,
+)
+MANIFEST_KEYS = ("format", "format_version", "task", "preferred_weights", "fallback_weights", "config_path", "label_map_path",
+                 "tokenizer", "quantization", "sha256")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return manifested(tmp_path_factory.mktemp("artifact") / "model")
+
+
+@settings(max_examples=150)
+@given(name=st.sampled_from([MANIFEST, "config.json", "id2label.json"]), data=st.data())
+def test_any_value_of_any_key_is_read_or_a_model_error(artifact: Path, name: str, data: st.DataObject) -> None:
+    original = (artifact / name).read_bytes()
+    table = json.loads(original)
+    key = data.draw(st.sampled_from(sorted(table) if name != MANIFEST else MANIFEST_KEYS))
+    table[key] = data.draw(ODD_JSON)
+    (artifact / name).write_text(json.dumps(table), "utf-8")
+    try:
+        list(TokenClassifier.load(artifact, engine="numpy").predict([TEXT]))
+    except (ModelError, UsageError):
+        pass
+    finally:
+        (artifact / name).write_bytes(original)
