@@ -12,7 +12,7 @@ from tiny_checkpoints import LABELS, MODEL_TYPES, TEXT, config_of, random_tensor
 
 from openmed_mlx_eval.converters import Options, convert
 from openmed_mlx_eval.converters.manifest import source_of
-from openmed_mlx_eval.errors import ModelError, UsageError
+from openmed_mlx_eval.errors import EvaluationError, ModelError, UsageError
 from openmed_mlx_eval.runtime.artifact import MANIFEST, open_artifact
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.safetensors import open_safetensors
@@ -119,7 +119,6 @@ def test_bad_values_are_named_and_leave_nothing(tmp_path: Path, value: float, dt
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from openmed_mlx_eval.converters import conversion
-    from openmed_mlx_eval.errors import EvaluationError
 
     def full(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -184,6 +183,22 @@ class TestTarget:
         with pytest.raises(ModelError):
             convert(source, tmp_path / "out", Options(force=True))
         assert open_artifact(tmp_path / "out").labels == LABELS
+
+    def test_comes_back_where_the_last_rename_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = write_checkpoint(tmp_path / "source")
+        convert(source, tmp_path / "out")
+        rename = Path.rename
+
+        def failing(self: Path, target: Path) -> Path:
+            if self.name.startswith(".converting-"):
+                raise OSError(5, "Input/output error")
+            return rename(self, target)
+
+        monkeypatch.setattr(Path, "rename", failing)
+        with pytest.raises(EvaluationError, match="Input/output error"):
+            convert(source, tmp_path / "out", Options(dtype="float16", force=True))
+        assert open_artifact(tmp_path / "out").dtype == "float32"
+        assert {path.name for path in tmp_path.iterdir()} == {"source", "out"}
 
 
 def test_no_path_of_this_machine_is_written(tmp_path: Path) -> None:
