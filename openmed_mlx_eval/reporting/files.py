@@ -36,8 +36,8 @@ class RunFolder:
 
     def abandon(self) -> None:
         """Take away the folders made for this run that are still empty."""
-        with suppress(OSError):
-            for folder in self._made:
+        for folder in self._made:
+            with suppress(OSError):  # not empty, or never made
                 folder.rmdir()
 
     def write(self, files: Mapping[str, Iterable[str]]) -> None:

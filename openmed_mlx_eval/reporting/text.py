@@ -55,6 +55,8 @@ def print_report(report: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     out = Console(soft_wrap=True)
+    if not out.is_terminal:
+        out.width = _PIPE_WIDTH
     for name, value in facts(report):
         out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
     out.print()
@@ -63,6 +65,10 @@ def print_report(report: Mapping[str, Any]) -> None:
         (LABEL_COLUMNS, label_rows(report["metrics"])),
     ):
         out.print(_rich_table(columns, rows))
+
+
+_PIPE_WIDTH = 10_000
+"""Columns where no terminal limits them: rich would cut tables at 80."""
 
 
 def print_warnings(report: Mapping[str, Any]) -> None:
@@ -87,8 +93,8 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+    for number, column in enumerate(columns):  # where room is short the name is folded; a digit is never cut off
+        table.add_column(column, justify="right" if number else "left", no_wrap=bool(number), overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     return table
