@@ -42,6 +42,10 @@ class Document:
         return self.fixture_id
 
 
+BenchmarkFixture = Document
+"""OpenMed's name for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """The documents of one corpus in file order.
