@@ -62,15 +62,16 @@ class Said:
 
 
 @pytest.fixture
-def program(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
-    """`program("score", gold, "-", stdin=b"…")`: the command line in this process."""
+def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """`program("score", gold, "-", stdin=b"…")`: the command line in this process, and all that it, or a library below
+    Python, writes to file handles 1 and 2."""
 
     def call(*arguments: object, stdin: bytes = b"") -> Said:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        capsys.readouterr()
+        capfd.readouterr()
         with pytest.raises(SystemExit) as left:
             main([str(argument) for argument in arguments])
-        streams = capsys.readouterr()
+        streams = capfd.readouterr()
         return Said(left.value.code, streams.out, streams.err)  # type: ignore[arg-type]
 
     return call

@@ -80,7 +80,9 @@ def _exit_code(arguments: list[str] | None, debug: bool) -> int:
             raise
         _close_stdout()
         return _say(f"the system refused to read or write ({error.strerror}) at {_place_of(error)}", 1)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of a library in Rust is no Exception, and its message quotes its input
         if debug:
             raise
         return _say(f"internal error: {_place_of(error)} – please report it; --debug before the command shows more", 1)
