@@ -103,8 +103,7 @@ def openmed_seconds(case: Case) -> float:
     from openmed.eval.metrics import compute_metrics_bundle
 
     sides = [
-        [{"start": span.start, "end": span.end, "label": span.label} for span in side]
-        for side in (case.gold, case.predicted)
+        [{"start": span.start, "end": span.end, "label": span.label} for span in side] for side in (case.gold, case.predicted)
     ]
     return seconds(lambda: compute_metrics_bundle(*sides, source_text=case.text), runs=1)
 
@@ -134,9 +133,7 @@ def resampling(quick: bool) -> list[str]:
     lines = []
     for method in ("percentile", "bca"):
         how = Bootstrap(resamples=1_000, method=method)
-        took = seconds(
-            lambda how=how: intervals(count_matrix(rows, labels), lambda sums: rates(sums, labels), how), runs=2
-        )
+        took = seconds(lambda how=how: intervals(count_matrix(rows, labels), lambda sums: rates(sums, labels), how), runs=2)
         lines.append(row(f"bootstrap ({method}), 1,000 resamples, {documents:,} documents, 50 labels", took))
     return lines
 

@@ -1,5 +1,4 @@
-"""What happens when the model may decline: predictions under a threshold are not used, but redacted or
-reviewed.
+"""What happens when the model may decline: what is under a threshold is redacted or reviewed.
 
 The residual risk is the share of wrong predictions among those accepted. An abstained prediction of a
 critical label (a number that identifies or opens something) is redacted, any other goes to review. The names
@@ -94,9 +93,7 @@ def _language(one: _Decision) -> str:
     return one.language
 
 
-def _rates(
-    part: Iterable[_Decision], whole: Sequence[_Decision], key: Callable[[_Decision], str]
-) -> dict[str, float | None]:
+def _rates(part: Iterable[_Decision], whole: Sequence[_Decision], key: Callable[[_Decision], str]) -> dict[str, float | None]:
     counts: dict[str, list[int]] = {name: [0, 0] for name in sorted({key(one) for one in whole})}
     for one in whole:
         counts[key(one)][1] += 1

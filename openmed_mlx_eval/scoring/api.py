@@ -71,9 +71,7 @@ def compute_exact_span_f1(
     source_text: str | None = None,
     label_map: LabelMap | None = None,
 ) -> F1Metrics:
-    """Label, start and end equal, one to one, in one document. See normalize_eval_spans for what a span may
-    be.
-    """
+    """Label, start and end equal, one to one, in one document. See normalize_eval_spans for what a span may be."""
     return _span_f1("exact", gold_spans, predicted_spans, zero_division, source_text, label_map)
 
 
@@ -85,9 +83,7 @@ def compute_relaxed_span_f1(
     source_text: str | None = None,
     label_map: LabelMap | None = None,
 ) -> F1Metrics:
-    """Same label and at least one code point in common, one to one, in one document; see
-    matching.relaxed_pairs.
-    """
+    """Same label and at least one code point in common, one to one, in one document; see matching.relaxed_pairs."""
     return _span_f1("relaxed", gold_spans, predicted_spans, zero_division, source_text, label_map)
 
 
@@ -141,9 +137,7 @@ def compute_metrics_bundle(
         for side in (gold_spans, predicted_spans)
     )
     text = source_text if source_text is not None else _text_from(golds, reach_of([*golds, *predictions]))
-    case = Case(
-        as_spans(golds), as_spans(predictions), text, categories=[category_in(span.metadata) for span in golds]
-    )
+    case = Case(as_spans(golds), as_spans(predictions), text, categories=[category_in(span.metadata) for span in golds])
     score = score_case(case)
     loss = None if zero_division is None else 1 - zero_division
     card = scorecard(score.spans)
@@ -175,9 +169,7 @@ def _text_from(golds: Sequence[EvalSpan], length: int) -> str:
     return "".join(characters)
 
 
-def _coverage_blocks(
-    golds: Sequence[EvalSpan], case: Case, score: CaseScore, zero_division: Rate, loss: Rate
-) -> dict[str, Any]:
+def _coverage_blocks(golds: Sequence[EvalSpan], case: Case, score: CaseScore, zero_division: Rate, loss: Rate) -> dict[str, Any]:
     coverage = score.coverage
     groups: dict[str, Mapping[str, Covered]] = {
         "label": dict(sorted(coverage.by_label.items())),
@@ -210,9 +202,7 @@ def _coverage_blocks(
         leakage[f"by_{name}"] = {key: ratio(missing[key], totals[key], loss) for key in parts}
         leakage[f"leaked_chars_by_{name}"] = missing
         leakage[f"total_chars_by_{name}"] = totals
-        recall[f"by_{name}"] = {
-            key: ratio(part.clusters_own, part.clusters, zero_division) for key, part in parts.items()
-        }
+        recall[f"by_{name}"] = {key: ratio(part.clusters_own, part.clusters, zero_division) for key, part in parts.items()}
     character_recall = {
         "rate": recall["overall"],
         "numerator": whole.clusters_own,
@@ -252,9 +242,6 @@ def _latency(latencies_ms: Sequence[float]) -> dict[str, Any]:
     """Nearest-rank percentiles, as OpenMed's; None without a measurement."""
     ordered = sorted(latencies_ms)
     return {
-        **{
-            f"p{percent}_ms": ordered[ceil(percent * len(ordered) / 100) - 1] if ordered else None
-            for percent in (50, 95, 99)
-        },
+        **{f"p{percent}_ms": ordered[ceil(percent * len(ordered) / 100) - 1] if ordered else None for percent in (50, 95, 99)},
         "count": len(ordered),
     }

@@ -56,9 +56,7 @@ class Interval(NamedTuple):
     degenerate: bool
 
 
-def intervals(
-    counts: Floats, numbers: Callable[[Floats], Mapping[Name, Floats]], how: Bootstrap
-) -> dict[Name, Interval | None]:
+def intervals(counts: Floats, numbers: Callable[[Floats], Mapping[Name, Floats]], how: Bootstrap) -> dict[Name, Interval | None]:
     """The interval of every number; None for a number that does not exist on the documents as they are.
 
     counts: shape (documents, columns), what each document adds to each column. numbers: from sums of shape

@@ -61,9 +61,7 @@ def calibration(
 
 
 def reliability(confidence: Floats, right: Floats, bins: int) -> dict[str, Any]:
-    """ECE, MCE, Brier score and the bins; bin i holds confidences in [i / bins, (i + 1) / bins), the last
-    also 1.
-    """
+    """ECE, MCE, Brier score and the bins; bin i holds confidences in [i / bins, (i + 1) / bins), the last also 1."""
     import numpy as np
 
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
@@ -119,8 +117,7 @@ def threshold_sweep(
     reaching = [(wanted, np.flatnonzero(found >= wanted * support)) for wanted in wanted_recalls]
     return {
         "points": [
-            point(int(np.searchsorted(-thresholds, -step / GRID, side="right")) - 1, step / GRID)
-            for step in range(GRID + 1)
+            point(int(np.searchsorted(-thresholds, -step / GRID, side="right")) - 1, step / GRID) for step in range(GRID + 1)
         ],
         "best_f1": point(best, float(thresholds[best])),
         "for_recall": [
@@ -133,9 +130,7 @@ def threshold_sweep(
 
 
 def risk_coverage(confidence: Floats, right: Floats) -> dict[str, Any]:
-    """Share of wrong predictions among the most confident ones, for every share of predictions kept; and its
-    mean.
-    """
+    """Share of wrong predictions among the most confident ones, for every share of predictions kept; and its mean."""
     import numpy as np
 
     last = np.append(np.flatnonzero(np.diff(confidence)), len(confidence) - 1)
@@ -146,7 +141,5 @@ def risk_coverage(confidence: Floats, right: Floats) -> dict[str, Any]:
     shown = np.unique(np.ceil(np.arange(1, GRID + 1) / GRID * len(confidence)).astype(np.int64))
     return {
         "aurc": float(risk.mean()),
-        "points": [
-            {"coverage": int(count) / len(confidence), "risk": float(risk[count - 1])} for count in shown
-        ],
+        "points": [{"coverage": int(count) / len(confidence), "risk": float(risk[count - 1])} for count in shown],
     }

@@ -1,5 +1,4 @@
-"""Predictions judged right or wrong, with the confidence they came with: what calibration and abstention
-read.
+"""Predictions judged right or wrong, with their confidence: what calibration and abstention read.
 
 A prediction is right where it is paired with gold of equal label, start and end; of equal predictions the
 most confident takes the gold span. A confidence that is missing, not finite or outside [0, 1] is none: it is
@@ -65,9 +64,7 @@ def total_confidences(parts: Iterable[Confidences]) -> Confidences:
 def judge(gold: Sequence[Triple], predicted: Sequence[Span], language: str) -> Confidences:
     """Judge one document's predictions. Invalid ones equal no valid gold span, so they are wrong."""
     scores = [span.score for span in predicted]
-    confidences = [
-        score if type(score) is float and 0.0 <= score <= 1.0 else _usable(score) for score in scores
-    ]
+    confidences = [score if type(score) is float and 0.0 <= score <= 1.0 else _usable(score) for score in scores]
     unusable: Counter[str] = Counter()
     if None in confidences:
         problems = (problem_of_score(score) for score in scores)
@@ -102,9 +99,7 @@ def _or_none_at_all(confidence: float | None) -> float:
 
 
 def problem_of_score(score: object) -> str | None:
-    """Why a confidence cannot be used: without_score, not_a_number, not_finite, out_of_range; None where it
-    can.
-    """
+    """Why a confidence cannot be used: without_score, not_a_number, not_finite, out_of_range; None where it can."""
     if score is None:
         return WITHOUT_SCORE
     if isinstance(score, bool) or not isinstance(score, (int, float)):

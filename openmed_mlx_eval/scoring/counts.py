@@ -32,8 +32,7 @@ def _weighted(rates: Iterable[Rate], weights: Iterable[float] | None) -> Iterabl
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """True positives, false positives, false negatives of any one-to-one matching. Adds with `+` and `sum`.
-    """
+    """True positives, false positives, false negatives of any one-to-one matching. Adds with `+` and `sum`."""
 
     true_positives: int = 0
     false_positives: int = 0
@@ -74,9 +73,7 @@ class Counts:
 
     @property
     def f1(self) -> Rate:
-        """2 TP / (2 TP + FP + FN), the harmonic mean where both rates exist; None without gold and
-        predictions.
-        """
+        """2 TP / (2 TP + FP + FN), the harmonic mean where both rates exist; None without gold and predictions."""
         return ratio(2 * self.true_positives, self.support + self.predicted)
 
     def to_dict(self, zero_division: Rate = None) -> dict[str, float | int | None]:

@@ -1,5 +1,4 @@
-"""How much of the gold text the predictions cover, and how much else: leakage, character recall,
-over-redaction.
+"""How much of the gold the predictions cover, and how much else: leakage, character recall, over-redaction.
 
 For de-identification a span that is half found is half leaked, and a name redacted under the wrong label is
 not leaked at all. So coverage is counted in grapheme clusters and in code points, once by predictions of the
@@ -27,9 +26,7 @@ from .validity import Triple, by_label
 
 
 class Covered(NamedTuple):
-    """Of the gold of one label or script: clusters and code points, covered by its own label and by any
-    label.
-    """
+    """Of the gold of one label or script: clusters and code points, covered by its own label and by any label."""
 
     clusters: int = 0
     clusters_own: int = 0
@@ -160,9 +157,7 @@ class Cover:
         return self._characters[piece] - max(0, self._ends[piece - 1] - offset)
 
     def clusters(self, start: int, end: int) -> int:
-        """Clusters of [start, end) that are covered whole; a cluster that the span cuts counts with its
-        part.
-        """
+        """Clusters of [start, end) that are covered whole; a cluster that the span cuts counts with its part."""
         clusters = self._clusters
         if clusters is None:
             return self.characters(start, end)
@@ -270,9 +265,7 @@ def _covered_characters(
     return by_own, by_any, shared
 
 
-def _plain_sums(
-    keys: Iterable[str], gold: Sequence[Triple], by_own: Sequence[int], by_any: Sequence[int]
-) -> dict[str, Covered]:
+def _plain_sums(keys: Iterable[str], gold: Sequence[Triple], by_own: Sequence[int], by_any: Sequence[int]) -> dict[str, Covered]:
     """Sums by key where every code point is a cluster."""
     sums: dict[str, list[int]] = {}
     for key, (start, end, _), own, anything in zip(keys, gold, by_own, by_any, strict=True):
@@ -335,9 +328,7 @@ class _ClusteredSpans:
         return Covered(count, own, anything, characters, by_own, by_any)
 
     def by_script(self, span: Triple, row: Covered) -> Iterator[tuple[str, Covered]]:
-        """The span under its script; where it holds more than ASCII, each of its clusters under the
-        cluster's.
-        """
+        """The span under its script; where it holds more than ASCII, each of its clusters under the cluster's."""
         start, end, label = span
         if end - start > _LONGEST_NAME:
             yield dominant_script(self._text[start : start + _LONGEST_NAME]), row

@@ -53,9 +53,7 @@ def leakage(coverage: Coverage, languages: Languages) -> dict[str, Any]:
         "any_label_by_language": {language: leaked_any(part.overall) for language, part in languages.items()},
         "by_script": {script: leaked_own(part) for script, part in scripts.items()},
         "any_label_by_script": {script: leaked_any(part) for script, part in scripts.items()},
-        "leaked_graphemes_by_script": {
-            script: part.clusters - part.clusters_own for script, part in scripts.items()
-        },
+        "leaked_graphemes_by_script": {script: part.clusters - part.clusters_own for script, part in scripts.items()},
         "total_graphemes_by_script": {script: part.clusters for script, part in scripts.items()},
     }
 

@@ -59,9 +59,7 @@ def normalize_eval_spans(
     ]
 
 
-def _normalized(
-    span: Any, ordinal: int, names: LabelMap, language: str, device: str, source_text: str | None
-) -> EvalSpan:
+def _normalized(span: Any, ordinal: int, names: LabelMap, language: str, device: str, source_text: str | None) -> EvalSpan:
     data = _fields(span)
     given = data.get("metadata")
     metadata: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {} if given is None else {"value": given}
@@ -77,9 +75,7 @@ def _normalized(
     start, end = data.get("start"), data.get("end")
     for offset in (start, end):
         if isinstance(offset, (bool, str)) or not hasattr(offset, "__float__"):
-            raise InputError(
-                "spans", "start and end must be whole numbers", span=ordinal, remedy="give code point offsets"
-            )
+            raise InputError("spans", "start and end must be whole numbers", span=ordinal, remedy="give code point offsets")
     text = data.get("text")
     if text is None and source_text is not None:
         within = isinstance(start, int) and isinstance(end, int) and 0 <= start <= end <= len(source_text)

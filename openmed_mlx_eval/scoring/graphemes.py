@@ -1,5 +1,4 @@
-"""What a reader sees as one character, and in which script: grapheme clusters and scripts of a document's
-text.
+"""What a reader sees as one character, and in which script: grapheme clusters and scripts.
 
 A leaked name is leaked letter by letter as a reader sees letters, so leakage is counted in extended grapheme
 clusters (UAX #29, as the `regex` library's \\X cuts them). In ASCII text every code point is one, save
@@ -59,8 +58,7 @@ def is_plain(text: str) -> bool:
 
 
 def _inside(text: str) -> Iterator[int]:
-    """Offsets at which no cluster starts, ascending. Between two ASCII code points that is only in "\\r\\n".
-    """
+    """Offsets at which no cluster starts, ascending. Between two ASCII code points that is only in "\\r\\n"."""
     stretches, cluster = _patterns()
     for stretch in stretches.finditer(text):
         for match in cluster.finditer(text, stretch.start(), stretch.end()):
@@ -105,13 +103,10 @@ def dominant_script(text: str) -> str:
 
 
 def scripts_of_clusters(text: str, clusters: Sequence[tuple[int, int]]) -> list[str]:
-    """The script of each cluster: of its first letter, else of the cluster before, else of the first that
-    has one.
-    """
+    """The script of each cluster: of its first letter, else of the cluster before, else of the first that has one."""
     found: list[str | None] = []
     for start, end in clusters:
         own = next((script for character in text[start:end] if (script := script_of(character))), None)
         found.append(own if own is not None or not found else found[-1])
     first = next((script for script in found if script is not None), UNKNOWN_SCRIPT)
     return [script or first for script in found]
-

@@ -49,9 +49,7 @@ class Matches(NamedTuple):
 NO_MATCHES = Matches(0, 0, 0, 0, 0)
 
 
-def components(
-    gold: Intervals | Sequence[Triple], predicted: Intervals | Sequence[Triple]
-) -> Iterator[Group]:
+def components(gold: Intervals | Sequence[Triple], predicted: Intervals | Sequence[Triple]) -> Iterator[Group]:
     """Each group of spans that hang together by overlapping, where it has both sides.
 
     What overlaps is in one group, whatever its label; so every measure may go group by group.
@@ -116,9 +114,7 @@ def exact_pairs(gold: Intervals, predicted: Intervals) -> Pairs:
 
 
 def relaxed_pairs(gold: Intervals, predicted: Intervals) -> Pairs:
-    """Gold in order, each takes the free prediction of the longest overlap, ties to the earliest (start,
-    end).
-    """
+    """Gold in order, each takes the free prediction of the longest overlap, ties to the earliest (start, end)."""
     return _by_component(gold, predicted, partial(assign, preference=longest_overlap))
 
 
@@ -147,11 +143,7 @@ def maximum_pairs(gold: Intervals, predicted: Intervals) -> Pairs:
     waiting: list[list[tuple[int, int]]] = [[], []]  # (end, position) of what has started, on either side
     done = [[False] * len(intervals) for intervals in sides]
     pairs: Pairs = []
-    by_end = sorted(
-        (end, side, position)
-        for side, intervals in enumerate(sides)
-        for position, (_, end) in enumerate(intervals)
-    )
+    by_end = sorted((end, side, position) for side, intervals in enumerate(sides) for position, (_, end) in enumerate(intervals))
     for end, side, position in by_end:
         if done[side][position]:
             continue
@@ -233,11 +225,7 @@ def _iou_pairs_of_component(gold: Intervals, predicted: Intervals, threshold: fl
 
 
 def _by_component(gold: Intervals, predicted: Intervals, rule: Rule) -> Pairs:
-    return [
-        (i0 + i, j0 + j)
-        for i0, i1, j0, j1 in components(gold, predicted)
-        for i, j in rule(gold[i0:i1], predicted[j0:j1])
-    ]
+    return [(i0 + i, j0 + j) for i0, i1, j0, j1 in components(gold, predicted) for i, j in rule(gold[i0:i1], predicted[j0:j1])]
 
 
 RULES: dict[str, Rule] = {
@@ -247,9 +235,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-def pairs(
-    gold: Sequence[Span], predicted: Sequence[Span], rule: str = "exact", *, iou: float | None = None
-) -> Pairs:
+def pairs(gold: Sequence[Span], predicted: Sequence[Span], rule: str = "exact", *, iou: float | None = None) -> Pairs:
     """Positions in `gold` and `predicted` (as given) of the spans that the rule pairs, sorted.
 
     rule: a key of RULES; with `iou` the rule is IoU of at least that value instead. Empty and inverted spans

@@ -1,5 +1,4 @@
-"""The scorecard of one document, which adds up to the scorecard of a corpus, and the block of a report made
-from it.
+"""The scorecard of one document, which adds up to that of a corpus, and the block of a report made from it.
 
 Documents are scored one by one and their integers are added; every rate is derived at the end. So a
 prediction that runs past its document's end can touch nothing of the next one, and a corpus may be split,
@@ -190,9 +189,7 @@ def _label_block(label: LabelScore) -> dict[str, Any]:
     }
 
 
-def _average(
-    labels: Mapping[str, LabelScore], rule: str, weight: Callable[[LabelScore], int]
-) -> dict[str, Rate]:
+def _average(labels: Mapping[str, LabelScore], rule: str, weight: Callable[[LabelScore], int]) -> dict[str, Rate]:
     counts = [label.counts(rule) for label in labels.values()]
     weights = [weight(label) for label in labels.values()]
     averages: dict[str, Rate] = {

@@ -37,9 +37,7 @@ class SemevalScore(NamedTuple):
     same_label: int = 0
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """{scheme: {precision, recall, f1, correct, incorrect, partial, missed, spurious, possible,
-        actual}}.
-        """
+        """{scheme: {precision, recall, f1, correct, incorrect, partial, missed, spurious, possible, actual}}."""
         wrong_bounds = self.paired - self.same_bounds
         return {
             "strict": self._scheme(self.same_bounds_and_label, self.paired - self.same_bounds_and_label, 0),
@@ -66,9 +64,7 @@ class SemevalScore(NamedTuple):
         }
 
 
-def semeval_score(
-    gold: Triples, predicted: Triples, groups: Iterable[Group] | None = None, invalid: int = 0
-) -> SemevalScore:
+def semeval_score(gold: Triples, predicted: Triples, groups: Iterable[Group] | None = None, invalid: int = 0) -> SemevalScore:
     """Score one document. Both lists are valid and in document order; `invalid` predictions are spurious.
 
     groups: their components, where the caller has them.
@@ -96,15 +92,11 @@ def semeval_score(
         of_label, of_any = _preferring_the_label(golds, predictions)
         same_label += agreed + of_label
         type_paired += agreed + of_any
-    return SemevalScore(
-        len(gold), len(predicted) + invalid, paired, same_bounds, perfect, type_paired, same_label
-    )
+    return SemevalScore(len(gold), len(predicted) + invalid, paired, same_bounds, perfect, type_paired, same_label)
 
 
 def _without_equals(gold: Triples, predicted: Triples, width: int) -> tuple[int, list[Triple], list[Triple]]:
-    """(number of pairs equal in their first `width` fields, gold left, predictions left); a merge of sorted
-    lists.
-    """
+    """(number of pairs equal in their first `width` fields, gold left, predictions left); a merge of sorted lists."""
     pairs = i = j = 0
     golds, predictions = [], []
     while i < len(gold) and j < len(predicted):
@@ -145,8 +137,7 @@ def _preferring_the_label(gold: Triples, predicted: Triples) -> tuple[int, int]:
     for position, (_, _, label) in enumerate(gold):
         positions.setdefault(label, []).append(position)
     pools: dict[str, Pool] = {
-        label: pool_of([gold[position][:2] for position in where], len(predicted))
-        for label, where in positions.items()
+        label: pool_of([gold[position][:2] for position in where], len(predicted)) for label, where in positions.items()
     }
     used = [False] * len(gold)
     of_label = of_any = first = 0

@@ -66,9 +66,7 @@ def slice_block(values: Mapping[str, Sums]) -> dict[str, Any]:
     worst = min(measured, key=lambda value: (measured[value], value)) if measured else None
     return {
         "values": blocks,
-        "worst": None
-        if worst is None
-        else {"value": worst, "exact_f1": measured[worst], "support": blocks[worst]["support"]},
+        "worst": None if worst is None else {"value": worst, "exact_f1": measured[worst], "support": blocks[worst]["support"]},
         "spread": {
             "exact_f1": _spread(block["exact"]["f1"] for block in blocks.values()),
             "relaxed_f1": _spread(block["relaxed"]["f1"] for block in blocks.values()),
@@ -116,10 +114,7 @@ def per_document(scores: Sequence[DocumentScore]) -> dict[str, Any]:
     overall = [score.overall for score in scores]
     return {
         "documents": len(scores),
-        **{
-            f"{rule}_f1": _distribution([one.counts(rule).f1 for one in overall])
-            for rule in ("exact", "relaxed")
-        },
+        **{f"{rule}_f1": _distribution([one.counts(rule).f1 for one in overall]) for rule in ("exact", "relaxed")},
     }
 
 

@@ -33,7 +33,6 @@ class Place(NamedTuple):
     rate: tuple[str, ...]
 
 
-
 _SPAN_FIELDS, _COVERED_FIELDS, _SEMEVAL_FIELDS = LabelScore._fields, Covered._fields, SemevalScore._fields
 _PER_LABEL = len(_SPAN_FIELDS) + len(_COVERED_FIELDS)
 _DOCUMENT_FIELDS = (
@@ -177,9 +176,7 @@ def _coverage(
         **{Place(("leakage",), rate): values for rate, values in leakage.items()},
         Place(("character_recall",), ("rate",)): _ratio(overall["clusters_own"], overall["clusters"]),
         Place(("over_redaction_loss",), ("rate",)): _ratio(document["over_redacted"], document["redactable"]),
-        Place(("critical_finding_recall",), ("overall",)): _ratio(
-            document["critical_found"], document["critical_total"]
-        ),
+        Place(("critical_finding_recall",), ("overall",)): _ratio(document["critical_found"], document["critical_total"]),
     }
 
 

@@ -11,8 +11,8 @@ from operator import index
 
 from ..errors import InputError
 from ..spans import Span
+from .pool import Interval
 
-Interval = tuple[int, int]
 Triple = tuple[int, int, str]
 """(start, end, label), the form in which the matchers see a span: tuples of it sort into document order."""
 
@@ -47,9 +47,7 @@ def _offset(value: object) -> int:
 
 
 def checked_gold(spans: Sequence[Span], length: int, document: int | None = None) -> list[Triple]:
-    """Gold as triples in document order. Raises InputError (span ordinal and offsets) for one that cannot
-    stand.
-    """
+    """Gold as triples in document order. Raises InputError (span ordinal and offsets) for one that cannot stand."""
     triples = []
     for number, span in enumerate(spans, start=1):
         start, end = span.start, span.end

@@ -47,18 +47,13 @@ def random_case(seed: int) -> dict[str, Any]:
     def spans(most: int) -> list[list[Any]]:
         places = [sorted(rng.sample(range(len(offsets)), 2)) for _ in range(rng.randint(0, most))]
         return sorted(
-            [offsets[first], offsets[min(last, first + rng.randint(1, 20))], rng.choice(LABELS)]
-            for first, last in places
+            [offsets[first], offsets[min(last, first + rng.randint(1, 20))], rng.choice(LABELS)] for first, last in places
         )
 
     gold, predicted = spans(8), spans(8)
     if seed % 2:  # the usual case: most predictions are gold spans, some a little off
         before = {offset: offsets[max(0, place - 1)] for place, offset in enumerate(offsets)}
-        kept = [
-            [before[start] if rng.random() < 0.3 else start, end, label]
-            for start, end, label in gold
-            if rng.random() < 0.8
-        ]
+        kept = [[before[start] if rng.random() < 0.3 else start, end, label] for start, end, label in gold if rng.random() < 0.8]
         predicted = sorted(kept + predicted[:2])
     return {"text": text, "gold": gold, "predicted": predicted}
 
@@ -66,9 +61,7 @@ def random_case(seed: int) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def answered() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     cases = [random_case(seed) for seed in range(600)]
-    run = subprocess.run(
-        [sys.executable, "-c", ORACLE], input=json.dumps(cases), capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", ORACLE], input=json.dumps(cases), capture_output=True, text=True, check=True)
     return list(zip(cases, json.loads(run.stdout), strict=True))
 
 
@@ -99,10 +92,7 @@ def test_metrics_of_one_document_are_openmeds(answered):
 
 def test_bundle_of_openmeds_name_gives_openmeds_values_under_its_keys(answered):
     for case, theirs in answered:
-        sides = (
-            [dict(zip(("start", "end", "label"), row, strict=True)) for row in case[side]]
-            for side in ("gold", "predicted")
-        )
+        sides = ([dict(zip(("start", "end", "label"), row, strict=True)) for row in case[side]] for side in ("gold", "predicted"))
         ours = compute_metrics_bundle(*sides, source_text=case["text"])
         for key in ("exact_span_f1", "relaxed_span_f1", "character_recall", "over_redaction_loss"):
             assert ours[key] == pytest.approx(theirs[key])

@@ -37,8 +37,7 @@ FLAT = st.builds(
 @settings(max_examples=400)
 def test_counts_and_rates_are_nervaluates(gold, predicted):
     given_to_it = [
-        [[{"label": span.label, "start": span.start, "end": span.end - 1} for span in side]]
-        for side in (gold, predicted)
+        [[{"label": span.label, "start": span.start, "end": span.end - 1} for span in side]] for side in (gold, predicted)
     ]
     theirs = Evaluator(*given_to_it, tags=LABELS, loader="dict").evaluate()["overall"]
     triples = [sorted((span.start, span.end, span.label) for span in side) for side in (gold, predicted)]

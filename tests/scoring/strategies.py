@@ -1,6 +1,4 @@
-"""Hypothesis strategies for spans, and the naive form of each matching rule, written as its definition
-reads.
-"""
+"""Hypothesis strategies for spans, and the naive form of each matching rule, written as its definition reads."""
 
 from __future__ import annotations
 

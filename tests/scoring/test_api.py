@@ -39,9 +39,7 @@ def test_normalized_fields():
         [{"start": 2, "end": 7, "label": "NAME", "probability": 0.25, "lang": "de", "metadata": {"device_tier": "mlx-fp"}}],
         source_text="🩺 Quill",
     )[0]
-    assert span == EvalSpan(
-        2, 7, "PERSON", "Quill", "de", "mlx-fp", {"device_tier": "mlx-fp", "confidence": 0.25}
-    )
+    assert span == EvalSpan(2, 7, "PERSON", "Quill", "de", "mlx-fp", {"device_tier": "mlx-fp", "confidence": 0.25})
     assert span.length == 5
 
 

@@ -1,6 +1,4 @@
-"""Calibration, threshold sweep, risk and coverage, abstention: by hand on small input, by definition on
-random.
-"""
+"""Calibration, threshold sweep, risk and coverage, abstention: by hand on small input, by definition on random."""
 
 from __future__ import annotations
 
@@ -41,9 +39,7 @@ def test_every_figure_is_its_definition_and_no_order_matters(pairs, missed, rng)
     gaps = []
     for one in block["reliability_bins"]:
         last = one["bin_index"] == 9
-        inside = [
-            pair for pair in pairs if min(int(pair[0] * 10), 9) == one["bin_index"] or (last and pair[0] == 1.0)
-        ]
+        inside = [pair for pair in pairs if min(int(pair[0] * 10), 9) == one["bin_index"] or (last and pair[0] == 1.0)]
         assert one["count"] == len(inside)
         if inside:
             assert one["accuracy"] == pytest.approx(sum(right for _, right in inside) / len(inside))

@@ -1,5 +1,4 @@
-"""Every rule against its naive definition, on intervals that nest, overlap, touch and repeat; then the cost.
-"""
+"""Every rule against its naive definition, on intervals that nest, overlap, touch and repeat; then the cost."""
 
 from __future__ import annotations
 

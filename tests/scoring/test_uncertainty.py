@@ -24,9 +24,7 @@ def rows_of(scores: list[CaseScore]) -> list[tuple]:
 @given(CASES)
 @settings(max_examples=60)
 def test_vectorised_rates_are_the_scalar_ones_at_every_place(cases):
-    cases = [
-        Case(case.gold, case.predicted, case.text, categories=["allergy"] * len(case.gold)) for case in cases
-    ]
+    cases = [Case(case.gold, case.predicted, case.text, categories=["allergy"] * len(case.gold)) for case in cases]
     scores = scored(cases)
     block = metrics(scores)
     labels = list(block["by_label"])
