@@ -90,8 +90,12 @@ def count_matches(gold: Intervals, predicted: Intervals) -> Matches:
             continue
         golds, predictions = gold[i0:i1], predicted[j0:j1]
         exact += len(exact_pairs(golds, predictions))
-        relaxed += len(assign(golds, predictions, longest_overlap))
-        maximum += 1 if len(golds) == 1 or len(predictions) == 1 else len(maximum_pairs(golds, predictions))
+        if len(golds) == 1 or len(predictions) == 1:
+            relaxed += 1
+            maximum += 1
+        else:
+            relaxed += len(assign(golds, predictions, longest_overlap))
+            maximum += len(maximum_pairs(golds, predictions))
         found += touched(golds, predictions)
         right += touched(predictions, golds)
     return Matches(exact, relaxed, maximum, found, right)
