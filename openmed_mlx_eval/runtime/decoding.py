@@ -53,17 +53,17 @@ class Decoder:
 
         A span's score is the mean of its tokens' (its words') probabilities.
         """
-        if not len(logits):
+        visible = [i for i, (start, end) in enumerate(encoded.offsets) if start < end]
+        if not visible:
             return []
         probabilities = softmax(logits)
-        visible = [i for i, (start, end) in enumerate(encoded.offsets) if start < end]
         offsets = [encoded.offsets[i] for i in visible]
         if self.aggregation in ("first", "average", "max"):
             continues = encoder.continues_word(encoded)
             words = _words([continues[i] for i in visible])
             rows = _word_rows(probabilities[visible], words, self.aggregation)
             offsets = [(offsets[first][0], offsets[last - 1][1]) for first, last in words]
-            chosen = rows.argmax(axis=-1) if len(rows) else np.zeros(0, dtype=np.intp)
+            chosen = rows.argmax(axis=-1)
         else:
             rows = probabilities[visible]
             chosen = best_path(rows, self.constraints) if self.constraints else rows.argmax(axis=-1)
@@ -83,7 +83,7 @@ def _words(continues: list[bool]) -> list[tuple[int, int]]:
 
 def _word_rows(probabilities: Array, words: list[tuple[int, int]], aggregation: str) -> Array:
     """One row of probabilities a word: its first token's, its surest token's, or the mean."""
-    if aggregation == "first" or not words:
+    if aggregation == "first":
         return probabilities[[first for first, _ in words]]
     if aggregation == "max":
         best = probabilities.max(axis=-1)

@@ -116,9 +116,7 @@ def byte_bpe(
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.RobertaProcessing(
-        sep=("</s>", 2), cls=("<s>", 0), trim_offsets=trim, add_prefix_space=post_space
-    )
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim, post_space)
     return tokenizer
 
 
