@@ -28,7 +28,12 @@ def main() -> None:
                 results[name].append(result)
     elapsed = {name: contenders.median(rounds, "elapsed") for name, rounds in results.items()}
     rows = [
-        [name, f"{elapsed[name]:.3f}", f"1/{elapsed[NAMES[1]] / elapsed[name]:.1f}", f"{contenders.median(results[name], 'peak_rss_mib'):,.0f}"]
+        [
+            name,
+            f"{elapsed[name]:.3f}",
+            f"1/{elapsed[NAMES[1]] / elapsed[name]:.1f}",
+            f"{contenders.median(results[name], 'peak_rss_mib'):,.0f}",
+        ]
         for name in NAMES
     ]
     print(f"Medians of {arguments.rounds} fresh processes each on {contenders.machine()}\n")

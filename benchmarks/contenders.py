@@ -34,7 +34,9 @@ def transformers(model: str, batch: int) -> Tagger:
     from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
     network = AutoModelForTokenClassification.from_pretrained(model, dtype=torch.float32)
-    tagger = pipeline("token-classification", network, tokenizer=AutoTokenizer.from_pretrained(model), aggregation_strategy="simple")
+    tagger = pipeline(
+        "token-classification", network, tokenizer=AutoTokenizer.from_pretrained(model), aggregation_strategy="simple"
+    )
     return lambda texts: sum(len(spans) for spans in tagger(list(texts), batch_size=batch))
 
 

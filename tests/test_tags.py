@@ -70,9 +70,7 @@ def test_touching_entities_stay_apart_where_the_scheme_can_say_so(scheme: str, d
 
 
 @given(drawn=touching(), separator=st.sampled_from("-_"), lower=st.booleans())
-def test_underscores_and_lower_case_read_like_upper_case_with_a_dash(
-    drawn: Drawn, separator: str, lower: bool
-) -> None:
+def test_underscores_and_lower_case_read_like_upper_case_with_a_dash(drawn: Drawn, separator: str, lower: bool) -> None:
     size, entities = drawn
     whole = [(0, 2, "NAME"), *((start + 2, end + 2, label) for start, end, label in entities)]
     tags = write("IOB2", size + 2, whole, separator)

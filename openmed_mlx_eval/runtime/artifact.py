@@ -245,7 +245,7 @@ def _labels(table: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
 def _check_head(checkpoint: Checkpoint, labels: tuple[str, ...]) -> None:
     """A wrong number of labels is told as such, not as a misshapen classifier."""
     if "classifier.weight" in checkpoint:
-        rows = checkpoint.matrix("classifier").values.shape[:1]
+        rows = checkpoint.tensors["classifier.weight"].shape[:1]
         if rows != (len(labels),):
             head = rows[0] if rows else 0
             raise ModelError(f"id2label has {len(labels)} labels, but the classification head has {head} rows")

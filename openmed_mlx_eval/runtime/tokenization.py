@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from tokenizers import Tokenizer
 
 from ..errors import ModelError
 from .safetensors import Array
+
+SPACE_MARKS = ("Ġ", "▁")
+"""How byte-level and SentencePiece-like vocabularies write a space."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -40,12 +43,17 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class TextEncoder:
-    """A tokenizer with its special tokens taken apart. prefix, suffix: the ids around one sequence, int32."""
+    """A tokenizer with its special tokens taken apart.
+
+    prefix, suffix: the ids around one sequence, int32. trims: whether the tokenizer itself trims offsets.
+    marks: {id: mark} of the tokens that are a mark for a space and nothing else.
+    """
 
     tokenizer: Any
     prefix: Array
     suffix: Array
     trims: bool
+    marks: Mapping[int, str] = field(default_factory=dict)
     _words: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -71,7 +79,8 @@ class TextEncoder:
         ids = np.array(sample.ids, dtype=np.int32)
         content = np.flatnonzero(~special)
         first, last = (content[0], content[-1] + 1) if len(content) else (len(ids), len(ids))
-        return cls(tokenizer, ids[:first], ids[last:], trims)
+        marks = {tokenizer.token_to_id(mark): mark for mark in SPACE_MARKS}
+        return cls(tokenizer, ids[:first], ids[last:], trims, marks)
 
     @property
     def special_tokens(self) -> int:
@@ -94,6 +103,10 @@ class TextEncoder:
         size = len(text)
         raw = [(min(start, size), min(max(start, end), size)) for start, end in encoding.offsets]
         offsets = [_trimmed(text, start, end) for start, end in raw]
+        for i, token in enumerate(encoding.ids):
+            # The space a tokenizer puts before the text lies, by its offsets, on the first character.
+            if token in self.marks and text[slice(*offsets[i])] != self.marks[token]:
+                offsets[i] = (offsets[i][0], offsets[i][0])
         return Encoded(text, np.array(encoding.ids, dtype=np.int32), offsets, offsets if self.trims else raw)
 
     def continues_word(self, encoded: Encoded) -> list[bool]:

@@ -15,6 +15,7 @@ from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.engines.base import ACTIVATIONS
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # on models this small its threads only wait for each other
 pytest.importorskip("transformers")
 
 TOLERANCE = 1e-4

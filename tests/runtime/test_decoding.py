@@ -126,6 +126,30 @@ def test_zero_width_token_neither_opens_closes_nor_drops(aggregation: str, nothi
         assert found == ([(0, 4, "NAME")] if position == 0 else [])
 
 
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("kind", ["unigram", "bytes-prefixed", "bytes-prefixed-trimmed"])
+def test_the_space_a_tokenizer_puts_before_the_text_is_none_of_it(encoder_of: Any, kind: str, aggregation: str) -> None:
+    tokenizers = {
+        "unigram": lambda: unigram(["▁", *"腎臓"]),
+        "bytes-prefixed": lambda: byte_bpe([], trim=False, pre_space=True, size=260),
+        "bytes-prefixed-trimmed": lambda: byte_bpe([], trim=True, pre_space=True, post_space=True, size=260),
+    }
+    encoder = encoder_of(tokenizers[kind]())
+    encoded = encoder.encode(["腎臓"])[0]
+    assert encoded.offsets[0] == (0, 0)
+    rest = len(encoded.ids) - 1
+    decoder = Decoder.of(IOB, aggregation)
+    assert decoder.spans(encoded, forced(IOB, ["B-NAME", *["O"] * rest]), encoder) == []
+    found = decoder.spans(encoded, forced(IOB, ["O", "B-NAME", *["I-NAME"] * (rest - 1)]), encoder)
+    assert as_tuples(found) == [(0, 2, "NAME")]
+
+
+def test_a_mark_that_stands_in_the_text_is_text(encoder_of: Any) -> None:
+    encoder = encoder_of(unigram(["▁", "a"]))
+    encoded = encoder.encode(["a▁"])[0]
+    assert encoded.offsets[-1] == (1, 2)
+
+
 NORMALISERS = {
     "nfkc": normalizers.NFKC(),
     "lower": normalizers.Lowercase(),
