@@ -79,7 +79,7 @@ class TextEncoder:
         ids = np.array(sample.ids, dtype=np.int32)
         content = np.flatnonzero(~special)
         first, last = (content[0], content[-1] + 1) if len(content) else (len(ids), len(ids))
-        marks = {tokenizer.token_to_id(mark): mark for mark in SPACE_MARKS}
+        marks = {id: mark for mark in SPACE_MARKS if (id := tokenizer.token_to_id(mark)) is not None}
         return cls(tokenizer, ids[:first], ids[last:], trims, marks)
 
     @property
