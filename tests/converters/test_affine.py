@@ -66,7 +66,9 @@ def test_every_weight_is_within_a_step_and_the_far_edge_is_kept(how: Quantizatio
     step = np.abs(scales)[..., None]
     # Half a step by rounding; up to half more at the near edge, where the grid was shifted to hold zero.
     assert (np.abs(back - groups) <= step * 1.001 + 1e-6).all()
-    far = np.abs(groups).argmax(axis=-1)[..., None]
+    # Of two ends equally far from zero the upper one is kept.
+    upper = groups.max(axis=-1) >= -groups.min(axis=-1)
+    far = np.where(upper, groups.argmax(axis=-1), groups.argmin(axis=-1))[..., None]
     kept = np.take_along_axis(groups, far, -1)
     assert np.allclose(np.take_along_axis(back, far, -1), kept, rtol=1e-6, atol=1e-6)
 
