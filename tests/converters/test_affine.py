@@ -64,7 +64,7 @@ def test_every_weight_is_within_a_step_and_the_far_edge_is_kept(how: Quantizatio
     back = restored(words, scales, biases, how).reshape(3, -1, how.group_size)
     groups = weight.reshape(back.shape)
     step = np.abs(scales)[..., None]
-    # Half a step by rounding; up to half more at the near edge, where the grid was shifted to hold zero.
+    # Half a step by rounding; up to a whole one where the shift to hold zero cuts the near edge off (15 − 7.5·15/8).
     assert (np.abs(back - groups) <= step * 1.001 + 1e-6).all()
     # Of two ends equally far from zero the upper one is kept.
     upper = groups.max(axis=-1) >= -groups.min(axis=-1)
