@@ -11,14 +11,17 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-
-DTYPES = ("float32", "float16", "bfloat16")
+from ..runtime.options import DTYPES
 
 
 @click.command(help="Convert the Hugging Face token classifier in folder SRC to an artifact in the new folder OUT.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="OUT")
-@click.option("--dtype", type=click.Choice(list(DTYPES)), help="Type of the values that are not quantised. [default: as stored]")
+@click.option(
+    "--dtype",
+    type=click.Choice([dtype for dtype in DTYPES if dtype != "auto"]),
+    help="Type of the values that are not quantised. [default: as stored]",
+)
 @click.option("--quantize", type=click.Choice(["8", "4"]), help="Bits of linear and embedding layers. [default: not quantised]")
 @click.option("--group-size", type=click.Choice(["32", "64", "128"]), help="Inputs that share a scale. [default: 64]")
 @click.option("--keep", metavar="classifier,embeddings", help="What is not quantised, by commas.")

@@ -12,12 +12,9 @@ from ..corpora import DISCONTINUOUS, FORMATS
 from ..reporting.files import RunFolder
 from ..reporting.report import to_json
 from ..reporting.text import print_report, print_warnings, to_markdown
+from ..runtime.options import AGGREGATIONS, DEVICES, DTYPES, ENGINES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-AGGREGATIONS = ("simple", "first", "average", "max", "viterbi")
-ENGINES = ("auto", "mlx", "numpy")
-DEVICES = ("auto", "metal", "cuda", "cpu")
-DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -38,7 +35,7 @@ corpus_options = _all(
     click.option("--discontinuous", type=choice(list(DISCONTINUOUS)), default="hull", show_default=True,
                  help="What becomes of a gold annotation in several pieces."),
     click.option("--skip-bad", is_flag=True, help="Leave bad documents out and count them, instead of stopping."),
-    click.option("--suite", metavar="NAME", help="What the report calls this corpus; its format if not given."),
+    click.option("--suite", metavar="NAME", help="What the report calls this evaluation and its corpus."),
     click.option("--label-map", metavar="FILE|none",
                  help='JSON {"label in the data": "name to score"}, "*" for all others; none: labels as they are.'),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Score the first N documents only."),

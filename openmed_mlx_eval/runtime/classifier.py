@@ -20,10 +20,11 @@ import numpy as np
 from ..errors import ModelError, UsageError
 from ..spans import Span
 from .artifact import Artifact, open_artifact
-from .decoding import AGGREGATIONS, Decoder
+from .decoding import Decoder
 from .engines import open_engine
 from .engines.base import Ops
 from .families.base import Network
+from .options import AGGREGATIONS
 from .safetensors import Array
 from .tokenization import Encoded, TextEncoder
 from .windows import Window, stride_for, windows
@@ -88,7 +89,7 @@ class TokenClassifier:
         artifact = open_artifact(directory)
         decoder = Decoder.of(rename(artifact.labels), aggregation)
         encoder = TextEncoder.load(artifact.tokenizer)
-        encoder.check_vocabulary(artifact.checkpoint.matrix("embeddings.word_embeddings").shape[0])
+        encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it
         size = artifact.window - encoder.special_tokens
         if size < 1:
             raise ModelError(

@@ -18,8 +18,6 @@ from .safetensors import Array
 from .tokenization import Encoded, TextEncoder
 from .viterbi import Constraints, best_path
 
-AGGREGATIONS = ("simple", "first", "average", "max", "viterbi")
-
 
 def softmax(logits: Array) -> Array:
     """Row by row, float32; shifted by the maximum as transformers' pipeline does it."""
@@ -29,7 +27,7 @@ def softmax(logits: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """labels: a model's tags by id. aggregation: one of AGGREGATIONS."""
+    """labels: a model's tags by id. aggregation: one of options.AGGREGATIONS."""
 
     labels: tuple[str, ...]
     scheme: TagScheme

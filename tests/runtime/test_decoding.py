@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from openmed_mlx_eval.errors import ModelError
-from openmed_mlx_eval.runtime.decoding import AGGREGATIONS, Decoder
+from openmed_mlx_eval.runtime.decoding import Decoder
+from openmed_mlx_eval.runtime.options import AGGREGATIONS
 from openmed_mlx_eval.runtime.tokenization import Encoded, TextEncoder
 from openmed_mlx_eval.runtime.viterbi import Constraints, best_path
 

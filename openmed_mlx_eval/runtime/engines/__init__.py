@@ -8,11 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import UsageError
+from ..options import DEVICES, DTYPES, ENGINES
 from .base import Ops
-
-ENGINES = ("auto", "mlx", "numpy")
-DEVICES = ("auto", "metal", "cuda", "cpu")
-DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 def accelerator() -> str | None:
@@ -28,7 +25,7 @@ def accelerator() -> str | None:
 
 
 def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto") -> Ops:
-    """The operations for an engine, device and dtype, each a name of the tuples above.
+    """The operations for an engine, device and dtype, each a value of `runtime.options`.
 
     `auto` means Metal if present, else CUDA through mlx, else the CPU in numpy; dtype float32.
     Raises UsageError for a combination that does not exist here; nothing falls back silently.
