@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,9 +172,13 @@ def check(program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     return call
 
 
+HALF = re.compile(rf"(?<![0-9a-f.]){CANARY[4:]}(?![0-9a-f])")
+"""The canary's number by itself; inside a longer number or a hash the digits are chance."""
+
+
 def assert_silent(said: str, where: str) -> None:
     assert CANARY.lower()[:3] not in said.lower(), where
-    assert CANARY[4:] not in said, where
+    assert not HALF.search(said), where
 
 
 @pytest.mark.parametrize("format", small_corpora.FORMATS)
@@ -331,3 +336,10 @@ def test_a_name_that_is_no_text_is_no_noise(program, tmp_path: Path) -> None:
         said = program(*arguments)
         assert_silent(said.all, str(arguments[0]))
         assert "internal error" not in said.err
+
+
+def test_the_watch_sees_half_a_canary_and_no_chance_digits() -> None:
+    assert_silent('"total_s": 0.017781, "sha256": "a77810"', "chance")
+    for leak in ("at offset 7781", "7781", "QZX"):
+        with pytest.raises(AssertionError):
+            assert_silent(leak, "a leak")
