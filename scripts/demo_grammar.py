@@ -13,7 +13,9 @@ from itertools import product
 from random import Random
 
 import demo_medicine as medicine
+import demo_pools as pools
 import demo_values as values
+from demo_words import ordinary, perturbed
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Cast:
     """What stays the same through one note, and how each slot is filled."""
 
     def __init__(self, split: str, rng: Random) -> None:
-        self.pool, self.rng, self.training = values.SPLITS[split], rng, split == "train"
+        self.pool, self.rng, self.training = pools.SPLITS[split], rng, split == "train"
         self.female = rng.random() < 0.5
         self._people: dict[str, tuple[str, str]] = {}
         self._drug = ""
@@ -155,6 +157,10 @@ class Cast:
             return self._once(slot, lambda: rng.choice(options)) if slot == "Mr" else rng.choice(options)
         if slot == "kin":
             return self._once("kin", lambda: rng.choice(_KIN[0 if self._aunt else 1]))
+        if slot in ("word", "Word"):
+            return ordinary(rng) if slot == "word" else ordinary(rng).capitalize()
+        if slot == "number":
+            return medicine.number(rng)
         if slot == "vitals":
             return medicine.vitals(rng)
         if slot == "drug":
@@ -207,6 +213,9 @@ _PHI: Mapping[str, tuple[str, Callable[[Cast], str]]] = {
     },
 }
 
+PERTURBED = (0.0, 0.1, 0.2, 0.4)
+"""The share of a training note's plain words that are replaced; one of these a note."""
+
 LABELS = tuple(sorted({label for label, _ in _PHI.values()} | {"PERSON"}))
 
 
@@ -248,6 +257,8 @@ def write_note(kind: NoteKind, split: str, rng: Random) -> Note:
             add(kind.body[index], first)
             first = kind.joiner
     add(rng.choice(kind.closing), "\n")
+    if split == "train":
+        return Note(kind.name, *perturbed(text, tuple(spans), rng.choice(PERTURBED), rng))
     return Note(kind.name, text, tuple(spans))
 
 

@@ -74,35 +74,37 @@ DRUGS = tuple(DOSES)
 ANY_DOSE = tuple(sorted({dose for doses in DOSES.values() for dose in doses}))
 
 _DRUG_ENDS = ("pril", "statin", "mab", "olol", "zole", "cillin", "ine", "ide", "xaban", "tin", "fen", "ra", "zac", "via", "ol")
-_PARTS = [
-    "ba",
-    "ce",
-    "dro",
-    "fe",
-    "glu",
-    "ka",
-    "lo",
-    "mi",
-    "ne",
-    "ox",
-    "pra",
-    "que",
-    "ri",
-    "sul",
-    "ta",
-    "ve",
-    "xi",
-    "zo",
-    "ben",
-    "cor",
-    "dal",
-    "lan",
-    "mor",
-    "per",
-    "ser",
-    "tri",
-    "vel",
-]
+_PARTS = tuple(
+    [
+        "ba",
+        "ce",
+        "dro",
+        "fe",
+        "glu",
+        "ka",
+        "lo",
+        "mi",
+        "ne",
+        "ox",
+        "pra",
+        "que",
+        "ri",
+        "sul",
+        "ta",
+        "ve",
+        "xi",
+        "zo",
+        "ben",
+        "cor",
+        "dal",
+        "lan",
+        "mor",
+        "per",
+        "ser",
+        "tri",
+        "vel",
+    ]
+)
 _EPONYM_TAILS = ("'s disease", " syndrome", "'s sign", " fracture", "'s test", " procedure", " score", " catheter", " reflex")
 
 
@@ -114,6 +116,20 @@ def made_up_drug(rng: Random) -> str:
 def made_up_eponym(surname: str, rng: Random) -> str:
     """A disease or sign called after a person who is not in the note: no PHI."""
     return surname + rng.choice(_EPONYM_TAILS)
+
+
+def number(rng: Random) -> str:
+    """A count, range, ratio, size, level or time of day as notes are full of."""
+    small, more, large = rng.randrange(1, 13), rng.randrange(2, 60), rng.randrange(10, 1500)
+    forms = (
+        str(small), str(more), str(large), f"{small}.{rng.randrange(10)}", f"{small}/{rng.choice((5, 10, 12, 15, 30))}",
+        f"{small}-{small + rng.randrange(1, 4)}", f"{more}%", f"x{small}", f"q{small}h", f"{large} mL", f"{more} mm", f"#{small}",
+        f"{rng.choice('CTLS')}{small}-{small + 1}", f"{rng.choice('ABCDG')}{small}", f"{rng.randrange(24):02}:{rng.randrange(60):02}",
+        f"{rng.randrange(24):02}{rng.randrange(0, 60, 5):02}", f"{small} {rng.choice(('am', 'pm', 'kg', 'cm', 'days', 'weeks', 'hours'))}",
+        f"{small}.{small} x {small}.{rng.randrange(10)} cm", f"{small}{rng.choice('ABC')}", f"{rng.choice(('I', 'II', 'III', 'IV'))}",
+        f"{small}+{rng.randrange(1, 5)}", f"{more}/{large}", f"({small})", f"+{small}",
+    )  # fmt: skip
+    return rng.choice(forms)
 
 
 def vitals(rng: Random) -> str:

@@ -161,6 +161,32 @@ CLINICAL = (
     "[Time out|Handover|Bloods|Feed|Rounds] at {time}.",
 )
 
+ANYWHERE = (
+    "{Word}[| {word}][:| -|:  |  ] [{doctor}|{doctor_formal}|{doctor_initial}|{relative}|{patient}].",
+    "{WORD}[:| -|:  |  ] [{PATIENT}|{PATIENT_FORMAL}|{patient}|{DOCTOR}]",
+    "[{WORD}|{WORD} {WORD}|{WORD} {WORD} {WORD}]",
+    "{Word} [{word}|{word} {word}] [{patient}|{doctor}|{relative}|{Mr} {patient_last}|{patient_first}] {word}[.| {word}.| {word} {word}.]",
+    "{Word}[| {word}] [by|with|from|for|and|to|of] [{doctor}|Dr. {doctor_last}|Dr {doctor2_last}|{doctor2}|{relative}][|, {word}| {word}|,].",
+    "[{patient}|{doctor}|{relative}|{Mr} {patient_last}|{patient_last}] {word} {word}[.| {word}.|, {word} {number}.]",
+    "{Word} {word}, {word} {word}[| {word}| {number}].",
+    "{Word} {word} {number} {word}[.|, {number} {word}.| {word} {number}.| ({number}).]",
+    "{Word} {number}[.|, {number}.|; {word} {number}.| {word}.]",
+    "{number} {word} {word}[.|: {word}|, {word} {number}.]",
+    "{Word} {word} [in|from|near|to|of|at|towards|around] {city}[.|, {word} {word}.| ({word}).| {word} {word}.]",
+    "{Word} {word} [at|from|by|with|to|of|the] [{hospital}|{clinic}|{pharmacy}|{employer}|{hospital2}][.|, {word}.| {word} {word}.]",
+    "[{hospital}|{clinic}|{employer}|{pharmacy}] {word} {word}[.| {word}.| {number}.]",
+    "{Word}[| {word}|:] [at|on|to|near|of|] {street}[.|, {city}.| {word} {word}.]",
+    "{Word}[| {word}|:] [on|since|until|by|of|dated|before|after|] [{date}|{date_short}|{month_year}][.| {word}.|, {word} {number}.| {number}.]",
+    "[{date}|{date_short}][:|,| –|;|] [{word} {word}|{Word} {word}|{word} {number}|{doctor} {word}|{word} {relative} {word}][.| {word}.|; {word}.]",
+    "{Word}[| {word}|:] [{phone}|({phone})|{phone} or {phone}][.|, {word}.| {word} {word}.]",
+    "{Word}[| {word}|:] {email}[.|, {word}.| {word}.|; {phone}.]",
+    "{Word}[| {word}] [no.|number|no|#|:|code|reference|] {id}[.| {word}.|, {word} {word}.| ({number}).]",
+    "[{patient}|{patient_formal}|{PATIENT}|{relative}][,| /| -|] [{age}|{age}{sex}|{age} {word}|age {age}|aged {age}][.|, {word}.|: {word} {word}.]",
+    "[{patient}|{relative}|{doctor}] [({id})|({word})|({phone})|({kin})|/ {id}|, {id}|, {email}|, {city}|, {hospital}|, {phone}|, {date}] [{word}|{word} {word}].",
+    "{Word} {word} [{kin}|{his} {kin}|the {kin}][ {relative}|, {relative},] {word} {word}[.| {number}.| in {city}.]",
+    "{Word} [{age}-year-old|{age} year old|{age} years old|aged {age}] {word}[.| {word}.| {man} {word}.]",
+)  # fmt: skip
+
 CLOSINGS = (
     "{doctor}",
     "{doctor}[|, MD| MD|, M.D.|, RN| RN|, DO|, PhD|, NP|, PA-C|, FRCS]",
@@ -181,14 +207,24 @@ CLOSINGS = (
 _BODIES = {
     "narrative": STORY,
     "correspondence": (*STORY, *CONTACT, *CONTACT),
-    "form": (*FIELDS, *CONTACT),
+    "form": (*FIELDS, *CONTACT, *ANYWHERE),
+    "anything": (*ANYWHERE, *STORY, *CONTACT, *CLINICAL),
+    "words": ANYWHERE,
     "mixed": (*STORY, *CONTACT, *CLINICAL, *FIELDS),
     "ward": (*STORY, *CLINICAL, *CLINICAL),
 }
 
 KINDS: tuple[NoteKind, ...] = (
     *(
-        NoteKind(name, opening=FIELDS, body=body, closing=CLOSINGS, take=take, shuffled=True, joiner=joiner)
+        NoteKind(
+            name,
+            opening=(*FIELDS, *ANYWHERE),
+            body=body,
+            closing=(*CLOSINGS, *CLOSINGS, *ANYWHERE),
+            take=take,
+            shuffled=True,
+            joiner=joiner,
+        )
         for name, body in _BODIES.items()
         for take, joiner in (((2, 6), " "), ((2, 6), "\n"), ((8, 18), " "))
     ),

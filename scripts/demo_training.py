@@ -69,25 +69,72 @@ def tagged(note: Note, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     return encoding.ids, tags
 
 
-def batch(
-    notes: Sequence[tuple[list[int], list[int]]], size: int, vocabulary: int, noise: float, rng: Random
-) -> list[torch.Tensor]:
+class Scrambler:
+    """Makes words look unseen: a tagger that has seen each training word whole would take every unknown word for a name.
+
+    share: of the words outside spans, cut into random pieces. mutation: of the letters in spans, replaced by others.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, share: float, mutation: float) -> None:
+        vocabulary = tokenizer.get_vocab()
+        self.share, self.mutation = share, mutation
+        self.pieces = {token: piece for piece, token in vocabulary.items()}
+        self.vocabulary = vocabulary
+        classes = (str.islower, str.isupper, str.isdigit)
+        self.alike: dict[int, list[int]] = {}
+        for mark in ("", "##"):
+            for kind in classes:
+                tokens = [vocabulary[mark + c] for c in map(chr, range(48, 123)) if kind(c) and mark + c in vocabulary]
+                self.alike |= dict.fromkeys(tokens, tokens)
+
+    def cut(self, word: str, rng: Random) -> list[int]:
+        """The word in random pieces of the vocabulary, mostly short; single letters are always there."""
+        tokens, at = [], 0
+        while at < len(word):
+            mark = "##" if at else ""
+            sizes = [n for n in range(1, min(5, len(word) - at) + 1) if mark + word[at : at + n] in self.vocabulary]
+            if not sizes:
+                return []
+            size = rng.choice(sizes)
+            tokens.append(self.vocabulary[mark + word[at : at + size]])
+            at += size
+        return tokens
+
+    def __call__(self, ids: list[int], tags: list[int], rng: Random) -> tuple[list[int], list[int]]:
+        new_ids: list[int] = []
+        new_tags: list[int] = []
+        at = 0
+        while at < len(ids):
+            end = at + 1
+            while end < len(ids) and self.pieces[ids[end]].startswith("##"):
+                end += 1
+            word = self.pieces[ids[at]] + "".join(self.pieces[token].removeprefix("##") for token in ids[at + 1 : end])
+            tokens, marks = ids[at:end], tags[at:end]
+            if not any(marks) and word.isalpha() and rng.random() < self.share:
+                tokens = self.cut(word, rng) or tokens
+                marks = [0] * len(tokens)
+            elif any(marks) and rng.random() < 0.5:
+                tokens = [rng.choice(self.alike[t]) if t in self.alike and rng.random() < self.mutation else t for t in tokens]
+            new_ids += tokens
+            new_tags += marks
+            at = end
+        return new_ids, new_tags
+
+
+def batch(notes: Sequence[tuple[list[int], list[int]]], size: int, scramble: Scrambler, rng: Random) -> list[torch.Tensor]:
     """(ids, mask, targets), each (size, longest): pieces of notes of up to a window, begun anywhere.
 
-    Long notes come up as often as they are long. A share `noise` of the tokens outside spans is replaced by
-    random ones, so that the tagger does not lean on a single word of a template.
+    Long notes come up as often as they are long.
     """
     content = WINDOW - 2
     rows = []
     for ids, tags in rng.choices(notes, weights=[1 + len(ids) // content for ids, _ in notes], k=size):
         start = 0 if rng.random() < 0.4 else rng.randrange(len(ids))
         start = start if len(ids) - start >= 8 else 0
-        end = start + (content if rng.random() < 0.8 else rng.randrange(8, content + 1))
-        noisy = [
-            rng.randrange(len(SPECIALS), vocabulary) if tag == 0 and rng.random() < noise else token
-            for token, tag in zip(ids[start:end], tags[start:end], strict=True)
-        ]
-        rows.append(([2, *noisy, 3], [IGNORED, *tags[start:end], IGNORED]))
+        piece, marks = ids[start : start + content], tags[start : start + content]
+        if rng.random() < 0.8:
+            piece, marks = (row[:content] for row in scramble(piece, marks, rng))
+        rows.append(([2, *piece, 3], [IGNORED, *marks, IGNORED]))
     longest = max(len(ids) for ids, _ in rows)
     padded = [(ids + [0] * (longest - len(ids)), tags + [IGNORED] * (longest - len(ids))) for ids, tags in rows]
     ids, targets = torch.tensor([ids for ids, _ in padded]), torch.tensor([tags for _, tags in padded])
@@ -96,9 +143,9 @@ def batch(
 
 def configuration(vocabulary: int) -> BertConfig:
     return BertConfig(
-        vocab_size=vocabulary, hidden_size=128, num_hidden_layers=3, num_attention_heads=4, intermediate_size=256,
-        max_position_embeddings=WINDOW, type_vocab_size=2, hidden_act="gelu", hidden_dropout_prob=0.1,
-        attention_probs_dropout_prob=0.1, pad_token_id=0, initializer_range=0.08, id2label=dict(enumerate(TAGS)),
+        vocab_size=vocabulary, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=256,
+        max_position_embeddings=WINDOW, type_vocab_size=2, hidden_act="gelu", hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0, pad_token_id=0, initializer_range=0.08, id2label=dict(enumerate(TAGS)),
         label2id={tag: index for index, tag in enumerate(TAGS)},
     )  # fmt: skip
 
@@ -132,18 +179,14 @@ def begun(model: BertForTokenClassification, strength: float = 2.0, layers: int 
 
 
 def train(
-    notes: Sequence[tuple[list[int], list[int]]], vocabulary: int, *, steps: int, seed: int, rate: float = 1e-3,
-    rows: int = 16, noise: float = 0.05, strength: float = 1.0, layers: int = 0, say: Any = None,
+    notes: Sequence[tuple[list[int], list[int]]], tokenizer: Tokenizer, *, steps: int, seed: int, rate: float = 1e-3,
+    rows: int = 16, share: float = 0.35, mutation: float = 0.5, strength: float = 2.0, layers: int = 3, say: Any = None,
 ) -> BertForTokenClassification:  # fmt: skip
-    """A model trained for `steps` batches; AdamW, a short warm-up, cosine decay. The same seed gives the same bits.
-
-    layers: how many are `begun` with a look at their neighbours instead of at random.
-    """
+    """A model trained for `steps` batches; AdamW, a short warm-up, cosine decay. The same seed gives the same bits."""
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True)
-    model = BertForTokenClassification(configuration(vocabulary)).train()
-    if layers:
-        begun(model, strength, layers)
+    model = BertForTokenClassification(configuration(tokenizer.get_vocab_size())).train()
+    begun(model, strength, layers)
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     plain = [weight for weight in model.parameters() if weight.ndim == 1]
     groups = [{"params": decayed, "weight_decay": 0.05}, {"params": plain, "weight_decay": 0.0}]
@@ -152,9 +195,9 @@ def train(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / warm, 0.5 + 0.5 * float(np.cos(np.pi * min(1.0, step / steps))))
     )
-    rng = Random(seed)
+    rng, scramble = Random(seed), Scrambler(tokenizer, share, mutation)
     for step in range(steps):
-        ids, mask, targets = batch(notes, rows, vocabulary, noise, rng)
+        ids, mask, targets = batch(notes, rows, scramble, rng)
         logits = model(input_ids=ids, attention_mask=mask).logits
         loss = torch.nn.functional.cross_entropy(logits.reshape(-1, len(TAGS)), targets.reshape(-1), ignore_index=IGNORED)
         optimizer.zero_grad()
