@@ -17,24 +17,22 @@ _MAKERS: dict[str, Callable[[Random], str]] = {
     "female": chain(TRAIN.female), "male": chain(TRAIN.male), "last": chain(word for name in TRAIN.last for word in name.split("-")),
     "town": chain(word for name in TRAIN.cities for word in name.split() if word[-1] != "."),
 }  # fmt: skip
-_STREET_KINDS = tuple(
-    [
-        "Street",
-        "Road",
-        "Avenue",
-        "Lane",
-        "Drive",
-        "Court",
-        "Close",
-        "Way",
-        "Place",
-        "St",
-        "Rd",
-        "Ave",
-        "Terrace",
-        "Crescent",
-        "Boulevard",
-    ]
+_STREET_KINDS = (
+    "Street",
+    "Road",
+    "Avenue",
+    "Lane",
+    "Drive",
+    "Court",
+    "Close",
+    "Way",
+    "Place",
+    "St",
+    "Rd",
+    "Ave",
+    "Terrace",
+    "Crescent",
+    "Boulevard",
 )
 _ID_PREFIXES = ("", "", "", "MRN", "H-", "A", "P-", "CH/", "S", "PT-", "R", "No", "EN-", "K")
 _MADE_HOSPITALS = (
