@@ -24,9 +24,9 @@ import demo_templates_validation as validation_templates
 from demo_grammar import Note, NoteKind, shared_units, write_note
 
 SEED = 20261130
-TRAINING_NOTES, VALIDATION_NOTES, GOLD_NOTES = 12_000, 120, 64
+TRAINING_NOTES, VALIDATION_NOTES, GOLD_NOTES = 24_000, 120, 64
 VOCABULARY = 1_500
-STEPS = 4_500
+STEPS = 13_000
 DEMO = Path(__file__).resolve().parents[1] / "openmed_mlx_eval" / "demo"
 
 KINDS: dict[str, Sequence[NoteKind]] = {
