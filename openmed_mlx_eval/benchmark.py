@@ -8,17 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
 from .corpora import Corpus, load_corpus
+from .document_scores import document_lines
 from .evaluation import Evaluation, corpus_warnings, evaluate
 from .labels import LabelMap
 from .predictions import prediction_lines
 from .reporting.environment import environment
 from .reporting.report import build_report, now
 from .runtime.classifier import TokenClassifier
+from .scoring.bootstrap import Bootstrap
+from .scoring.bundle import Options
 
 Progress = Callable[[int], AbstractContextManager[Callable[[int], Any]]]
 
@@ -41,6 +44,7 @@ class RunOptions:
     batch_tokens: int | None = None
     stride: int | None = None
     aggregation: str = "simple"
+    scoring: Options = field(default_factory=lambda: Options(bootstrap=Bootstrap()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,9 @@ class RunResult:
 
     def prediction_lines(self) -> Iterator[str]:
         return prediction_lines(self.evaluation.predictions)
+
+    def document_lines(self) -> Iterator[str]:
+        return document_lines(self.evaluation.scores)
 
 
 def run(options: RunOptions, *, progress: Progress | None = None, started: float | None = None) -> RunResult:
@@ -71,7 +78,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     with (progress or (lambda total: nullcontext(lambda done: None)))(len(documents)) as advance:
         predicted = list(classifier.predict((document.text for document in documents), advance))
     seconds = clock.lap("predict_s")
-    evaluation = evaluate(documents, predicted, labels, model_labels=classifier.entity_labels)
+    evaluation = evaluate(documents, predicted, labels, model_labels=classifier.entity_labels, options=options.scoring)
     clock.lap("score_s")
     report = build_report(
         suite=options.suite,
@@ -137,6 +144,15 @@ def _model_block(classifier: TokenClassifier) -> dict[str, Any]:
     }
 
 
+def scoring_config(options: Options) -> dict[str, Any]:
+    """What was measured beyond the counts, as the report's `config` says it."""
+    return {
+        "slice_by": list(options.slice_by),
+        "thresholds": None if options.thresholds is None else dict(options.thresholds),
+        "bootstrap": None if options.bootstrap is None else asdict(options.bootstrap),
+    }
+
+
 def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
     """Every option in force, as it was met; of paths only whether one was given."""
     in_force = {
@@ -148,8 +164,8 @@ def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
         "window": classifier.window,
         "label_map": options.label_map if options.label_map in (None, "none") else "file",
     }
-    said = {key: value for key, value in asdict(options).items() if key not in ("model", "corpus", "suite", "format")}
-    return said | in_force
+    said = {key: value for key, value in asdict(options).items() if key not in ("model", "corpus", "suite", "format", "scoring")}
+    return said | in_force | scoring_config(options.scoring)
 
 
 class _Clock:

@@ -5,13 +5,17 @@ Knows no model and writes no file; `cli` and `benchmark` bring the predictions, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .corpora.document import Corpus, Document
 from .labels import LabelMap
-from .scoring.scorecard import DocumentScore, score_document, scorecard, total
+from .scoring.bundle import Case, CaseScore, Options, metrics, score_case
+from .scoring.scorecard import DocumentScore, total
 from .spans import Span
 
 
@@ -31,12 +35,13 @@ class Warning:
 class Evaluation:
     """What was scored and what came out.
 
-    documents, predictions: in corpus order, labels as they were scored. score: the integers. metrics: the block
-    of the report. label_map: every mapping made, and which raw labels met under one name.
+    documents, predictions: in corpus order, labels as they were scored. scores: the integers of each document.
+    score: their sum. metrics: the block of the report. label_map: every mapping made, and which raw labels met under one name.
     """
 
     documents: tuple[Document, ...]
     predictions: tuple[tuple[Span, ...], ...]
+    scores: tuple[CaseScore, ...]
     score: DocumentScore
     metrics: dict[str, Any]
     label_map: dict[str, Any]
@@ -44,7 +49,12 @@ class Evaluation:
 
 
 def relabelled(spans: Iterable[Span], labels: LabelMap) -> tuple[Span, ...]:
-    return tuple(replace(span, label=labels(span.label)) for span in spans)
+    """The spans under the names they are scored by, their scores at the six digits that a predictions file keeps."""
+    return tuple(Span(span.start, span.end, labels(span.label), _rounded(span.score)) for span in spans)
+
+
+def _rounded(score: float | None) -> float | None:
+    return round(score, 6) if score is not None and math.isfinite(score) else score
 
 
 def evaluate(
@@ -53,25 +63,66 @@ def evaluate(
     labels: LabelMap,
     *,
     model_labels: Sequence[str] | None = None,
+    options: Options | None = None,
 ) -> Evaluation:
     """Score each document and add up. predictions: one sequence a document, in the same order.
 
-    model_labels: the labels the model can give at all; gold labels outside them are warned of.
+    model_labels: the labels the model can give at all; gold labels outside them are warned of. options: what the
+    metrics hold beyond the counts. Raises UsageError for a key to slice by that groups no documents.
     """
+    options = options or Options()
     golds = tuple(replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents)
     predicted = tuple(relabelled(spans, labels) for spans in predictions)
-    score = total(
-        score_document(document.gold_spans, spans, len(document.text)) for document, spans in zip(golds, predicted, strict=True)
-    )
+    slices = slice_values(golds, options.slice_by)
+    rows = enumerate(zip(golds, predicted, slices, strict=True), start=1)
+    scores = tuple(score_case(_case(*row), ordinal) for ordinal, row in rows)
+    score = total(one.spans for one in scores)
     known = {labels(label) for label in model_labels} if model_labels is not None else None
     return Evaluation(
         documents=golds,
         predictions=predicted,
+        scores=scores,
         score=score,
-        metrics=scorecard(score),
+        metrics=metrics(scores, options),
         label_map={"mapped": labels.mappings(), "met": labels.met()},
         warnings=tuple(_warnings(score, known)),
     )
+
+
+def _case(document: Document, predicted: Sequence[Span], slices: Mapping[str, str]) -> Case:
+    return Case(
+        document.gold_spans,
+        predicted,
+        document.text,
+        language=language_code(document.language),
+        slices=slices,
+        categories=document.categories or None,
+    )
+
+
+SINGLE = "(single documents)"
+"""Under this name come all documents whose value no other one has: such a value may name a patient."""
+
+
+def slice_values(documents: Sequence[Document], keys: Iterable[str]) -> list[dict[str, str]]:
+    """{key: value} of each document: its metadata's strings, numbers and truth values, SINGLE where it stands alone."""
+    known: list[dict[str, str]] = [{} for _ in documents]
+    for key in keys:
+        values = [document.metadata.get(key) for document in documents]
+        said = {at: str(value) for at, value in enumerate(values) if isinstance(value, str | int | float)}
+        often = Counter(said.values())
+        for at, value in said.items():
+            known[at][key] = value if often[value] > 1 else SINGLE
+    return known
+
+
+_CODE = re.compile(r"([A-Za-z]{2})(?:[-_].*)?", re.DOTALL)
+
+
+def language_code(language: str) -> str:
+    """`de` of `de`, `DE` and `de-AT`. "und" for what is no ISO 639-1 code: a report names slices, and this may be any text."""
+    match = _CODE.fullmatch(language)
+    return match[1].lower() if match else "und"
 
 
 def _warnings(score: DocumentScore, known: set[str] | None) -> Iterable[Warning]:

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmed_mlx_eval.corpora import Document
-from openmed_mlx_eval.evaluation import evaluate
+from openmed_mlx_eval.errors import UsageError
+from openmed_mlx_eval.evaluation import evaluate, language_code
 from openmed_mlx_eval.labels import LabelMap
+from openmed_mlx_eval.scoring import Options
 from openmed_mlx_eval.spans import Span
 
 TEXT = "Quill saw Bo."
@@ -101,3 +103,33 @@ def test_gold_labels_the_model_never_gives_are_said() -> None:
 def test_as_many_predictions_as_documents_are_needed() -> None:
     with pytest.raises(ValueError, match="zip"):
         evaluate([DOCUMENT], [], LabelMap())
+
+
+def wards(*names: object) -> list[Document]:
+    return [Document(str(n), TEXT, (Span(0, 5, "NAME"),), metadata={"ward": name}) for n, name in enumerate(names)]
+
+
+def test_slices_pool_what_names_one_document_alone() -> None:
+    """A value that no other document has may be a patient's number; a list or an object is no value."""
+    documents = wards("icu", "icu", "MRN 12", True, True, ["Quill"], None)
+    block = evaluate(documents, [[]] * 7, LabelMap(), options=Options(slice_by=("ward",))).metrics["slices"]["ward"]
+    assert {value: one["documents"] for value, one in block["values"].items()} == {
+        "icu": 2, "True": 2, "(single documents)": 1, "(none)": 2,
+    }  # fmt: skip
+
+
+def test_a_key_no_document_has_is_refused() -> None:
+    with pytest.raises(UsageError, match="--slice-by"):
+        evaluate(wards("icu"), [[]], LabelMap(), options=Options(slice_by=("room",)))
+
+
+@pytest.mark.parametrize(("said", "code"), [("de", "de"), ("DE-at", "de"), ("pt_BR", "pt"), ("Dr Quill", "und"), ("", "und")])
+def test_a_language_is_named_by_its_code_alone(said: str, code: str) -> None:
+    assert language_code(said) == code
+
+
+def test_critical_findings_of_the_corpus_are_scored() -> None:
+    documents = [Document("a", TEXT, (Span(0, 5, "NAME"), Span(10, 12, "NAME")), categories=("drug_allergy", None))]
+    block = evaluate(documents, [[Span(10, 12, "NAME")]], LabelMap()).metrics["critical_finding_recall"]
+    assert (block["overall"], block["total"]) == (0.0, 1)
+    assert block["missed_findings"] == [{"category": "drug_allergy", "document": 1, "start": 0, "end": 5, "label": "PERSON"}]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ..corpora import DISCONTINUOUS, FORMATS
+from ..errors import UsageError
 from ..reporting.files import RunFolder
 from ..reporting.report import to_json
 from ..reporting.text import print_report, print_warnings, to_markdown
 from ..runtime.options import AGGREGATIONS, DEVICES, DTYPES, ENGINES
+from ..scoring.abstention import Thresholds, parsed_thresholds
+from ..scoring.bootstrap import METHODS, Bootstrap
+from ..scoring.bundle import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -52,8 +58,47 @@ model_options = _all(
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
 )  # fmt: skip
 
+scoring_options = _all(
+    click.option("--slice-by", multiple=True, metavar="KEY",
+                 help="Score each value of this metadata key apart, as language and script are; may be given again."),
+    click.option("--abstain", metavar="NUMBER|FILE",
+                 help='Decline predictions below this confidence; or JSON {"LABEL": number, "*": number}.'),
+    click.option("--bootstrap", type=click.IntRange(min=0), default=1000, show_default=True, metavar="N",
+                 help="Confidence intervals from N resamples of the documents; 0 for none."),
+    click.option("--interval", "interval_method", type=choice(METHODS), default="bca", show_default=True,
+                 help="How the intervals are made."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the resampling."),
+)  # fmt: skip
+
+
+def scoring_of(options: dict[str, Any]) -> Options:
+    """The values of `scoring_options`, taken out of a command's options. Raises UsageError."""
+    resamples, method, seed = (options.pop(name) for name in ("bootstrap", "interval_method", "seed"))
+    abstain = options.pop("abstain")
+    return Options(
+        slice_by=options.pop("slice_by"),
+        thresholds=None if abstain is None else thresholds_of(abstain),
+        bootstrap=Bootstrap(resamples, seed=seed, method=method) if resamples else None,
+    )
+
+
+def thresholds_of(value: str) -> Thresholds:
+    """From the option `--abstain NUMBER|FILE`; labels as they are scored. Raises UsageError for what is neither."""
+    try:
+        return parsed_thresholds(float(value))
+    except ValueError:
+        pass
+    try:
+        table = json.loads(Path(value).read_bytes().decode("utf-8-sig"))
+    except OSError:
+        raise UsageError("--abstain: neither a number nor a file that can be read") from None
+    except (ValueError, RecursionError):
+        raise UsageError('--abstain: the file is not JSON – write {"LABEL": number, "*": number}') from None
+    return parsed_thresholds(table)
+
+
 output_options = _all(
-    click.option("--output", metavar="DIR", help="Write report.json, report.md and predictions.jsonl there."),
+    click.option("--output", metavar="DIR", help="Write report.json, report.md, predictions.jsonl and documents.jsonl there."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json instead of tables."),
     click.option("--quiet", is_flag=True, help="No progress and no warnings on stderr."),
 )
@@ -72,12 +117,18 @@ def run_folder(output: str | None) -> Iterator[RunFolder | None]:
 
 
 def deliver(
-    report: Mapping[str, Any], folder: RunFolder | None, predictions: Iterator[str], *, as_json: bool, quiet: bool
+    report: Mapping[str, Any],
+    folder: RunFolder | None,
+    predictions: Iterator[str],
+    documents: Iterator[str],
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Files first, so that what was printed is also there; then stdout, then warnings on stderr."""
     if folder is not None:
-        files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)], "predictions.jsonl": predictions}
-        folder.write(files)
+        files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)]}
+        folder.write({**files, "predictions.jsonl": predictions, "documents.jsonl": documents})
     if as_json:
         click.echo(to_json(report), nl=False)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .options import corpus_options, deliver, model_options, output_options, run_folder
+from .options import corpus_options, deliver, model_options, output_options, run_folder, scoring_of, scoring_options
 
 
 @click.command(help="Score a model on a corpus. With neither --model nor --corpus: the embedded demo.")
@@ -19,6 +19,7 @@ from .options import corpus_options, deliver, model_options, output_options, run
 @click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
 @corpus_options
 @model_options
+@scoring_options
 @output_options
 def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
     from ..benchmark import RunOptions, run
@@ -28,9 +29,9 @@ def command(model: str | None, corpus: str | None, output: str | None, as_json: 
         raise UsageError(f"{missing} is missing – give both --model and --corpus, or neither for the embedded demo")
     started = time.perf_counter()
     with run_folder(output) as folder:
-        chosen = RunOptions(model=model, corpus=corpus, **options)
+        chosen = RunOptions(model=model, corpus=corpus, scoring=scoring_of(options), **options)
         result = run(chosen, progress=None if quiet else progress_bar, started=started)
-        deliver(result.report, folder, result.prediction_lines(), as_json=as_json, quiet=quiet)
+        deliver(result.report, folder, result.prediction_lines(), result.document_lines(), as_json=as_json, quiet=quiet)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..corpora import FORMATS
-from .options import choice, corpus_options, deliver, output_options, run_folder
+from .options import choice, corpus_options, deliver, output_options, run_folder, scoring_of, scoring_options
 
 
 @click.command(help="Score PREDICTIONS against GOLD, both a file or a folder; either may be - for stdin.")
@@ -24,6 +24,7 @@ from .options import choice, corpus_options, deliver, output_options, run_folder
     type=choice(["predictions", *FORMATS]),
     help="The format of PREDICTIONS; told by the path if not given.",
 )
+@scoring_options
 @output_options
 def command(
     gold: str,
@@ -34,8 +35,10 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
+    from ..benchmark import scoring_config
     from ..corpora import load_corpus
     from ..corpora.source import STDIN
+    from ..document_scores import document_lines
     from ..errors import UsageError
     from ..evaluation import corpus_warnings, evaluate
     from ..labels import LabelMap
@@ -47,6 +50,7 @@ def command(
     if gold == predictions == STDIN:
         raise UsageError("only one of GOLD and PREDICTIONS can be -")
     with run_folder(output) as folder:
+        scoring = scoring_of(options)
         labels = LabelMap.load(options["label_map"])
         corpus = load_corpus(
             gold,
@@ -64,7 +68,7 @@ def command(
             scored=len(documents),
             discontinuous=options["discontinuous"],
         )
-        evaluation = evaluate(documents, made.spans, labels)
+        evaluation = evaluate(documents, made.spans, labels, options=scoring)
         report = build_report(
             suite=options["suite"],
             model={"name": "predictions", "family": None, "parameters": None, "dtype": None, "quantization": None, "files": {}},
@@ -76,9 +80,11 @@ def command(
                 "limit": options["limit"],
                 "skip_bad": options["skip_bad"],
                 "discontinuous": options["discontinuous"],
+                **scoring_config(scoring),
             },
             timing={"generated_at": now(), "total_s": round(time.perf_counter() - started, 6)},
             warnings=(*corpus_warnings(corpus), *made.warnings),
             partial=len(documents) < len(corpus.documents),
         )
-        deliver(report, folder, prediction_lines(evaluation.predictions), as_json=as_json, quiet=quiet)
+        files = prediction_lines(evaluation.predictions), document_lines(evaluation.scores)
+        deliver(report, folder, *files, as_json=as_json, quiet=quiet)

@@ -29,6 +29,7 @@ class Document:
     fixture_id: the corpus's own name for it; never written to a result.
     gold_spans: labels as the corpus has them, offsets in code points, in the file's order.
     language: ISO 639 code, or "en" where the corpus does not say. metadata: anything else the corpus says.
+    categories: beside gold_spans, which critical finding each is (labels/critical.py); empty where none is.
     """
 
     fixture_id: str
@@ -36,6 +37,7 @@ class Document:
     gold_spans: tuple[Span, ...] = ()
     language: str = "en"
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    categories: tuple[str | None, ...] = ()
 
     @property
     def id(self) -> str:

@@ -59,6 +59,7 @@ class Mention:
     says nothing.
     loose: the surface is a model's own spelling (a pipeline's `word`): like the text but for case, accents
     and spacing.
+    category: the critical finding it is, a value of labels/critical.py, or None.
     """
 
     label: str
@@ -66,6 +67,7 @@ class Mention:
     surface: str | None = None
     line: int | None = None
     loose: bool = False
+    category: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

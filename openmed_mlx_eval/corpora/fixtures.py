@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..labels.critical import category_in
 from .draft import Draft, Fault, Mention, attempt
 from .source import Source, decoded
 
@@ -132,7 +133,9 @@ def _mention(entry: Any, number: int, line: int | None) -> Mention:
     surface = entry[key] if key else None
     if not isinstance(surface, str | None):
         raise fault("the span's text", surface, SURFACES, "a string")
-    return Mention(label, ((offsets[0], offsets[1]),), surface, line, loose=key == "word")
+    said = entry.get("metadata")
+    category = category_in(entry) or category_in(said if isinstance(said, dict) else {})
+    return Mention(label, ((offsets[0], offsets[1]),), surface, line, loose=key == "word", category=category)
 
 
 def _first(row: Mapping[str, Any], keys: Sequence[str]) -> Any:

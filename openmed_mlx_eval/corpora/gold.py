@@ -53,18 +53,23 @@ def discontinuous_policy(name: str) -> Callable[[Pieces], Pieces]:
     raise UsageError(f"--discontinuous: unknown policy – choose one of {', '.join(DISCONTINUOUS)}")
 
 
-def gold_of(draft: Draft, policy: Callable[[Pieces], Pieces]) -> tuple[list[Span], list[Fault]]:
+Gold = list[tuple[Span, str | None]]
+"""Each span with the category of critical finding that it is."""
+
+
+def gold_of(draft: Draft, policy: Callable[[Pieces], Pieces]) -> tuple[Gold, list[Fault]]:
     """The spans of a draft in the file's order, and a Fault for each annotation that should not be one.
 
     An annotation whose own text stands elsewhere is among both: its offsets are possible.
     """
-    spans: list[Span] = []
+    spans: Gold = []
     faults: list[Fault] = []
     for number, mention in enumerate(draft.mentions, start=1):
         try:
             _check_bounds(draft.text, mention)
             pieces = joined_over_line_breaks(draft.text, mention.pieces)
-            spans += [Span(s, e, mention.label) for s, e in (policy(pieces) if len(pieces) > 1 else pieces)]
+            kept = policy(pieces) if len(pieces) > 1 else pieces
+            spans += [(Span(start, end, mention.label), mention.category) for start, end in kept]
             if not agrees(draft.text, mention):
                 raise Fault("the text at the offsets is not the annotation's own text", _REMEDY, is_mismatch=True)
         except Fault as fault:

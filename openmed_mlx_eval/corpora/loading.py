@@ -126,14 +126,15 @@ class _Reading:
             fault = Fault(what, "give each document an id of its own, or none at all", line=made.line)
         if fault:
             return fault.at(self.format, file, ordinal)
-        spans, faults = gold_of(made, self.policy)
+        gold, faults = gold_of(made, self.policy)
         if faults:
             error = _gold_error(faults, self.format, file, ordinal)
             if not (self.keep_mismatched and all(fault.is_mismatch for fault in faults)):
                 return error
             self.mismatched.append(error)
         self.seen[name] = ordinal
-        return Document(name, made.text, tuple(spans), made.language, made.metadata)
+        spans, categories = tuple(span for span, _ in gold), tuple(category for _, category in gold)
+        return Document(name, made.text, spans, made.language, made.metadata, categories if any(categories) else ())
 
 
 def _gold_error(faults: list[Fault], format: str, file: int, ordinal: int) -> GoldError:

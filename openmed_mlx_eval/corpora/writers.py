@@ -47,9 +47,12 @@ def to_openmed(documents: Sequence[Document], *, lines: bool = False) -> Written
 
 
 def _row(document: Document) -> dict[str, Any]:
-    spans = [
+    spans: list[dict[str, Any]] = [
         {"start": s.start, "end": s.end, "label": s.label, "text": document.text[s.start : s.end]} for s in document.gold_spans
     ]
+    for span, category in zip(spans, document.categories, strict=False):
+        if category:
+            span["critical_finding_category"] = category
     row = {"id": document.id, "text": document.text, "language": document.language, "gold_spans": spans}
     return {**row, "metadata": dict(document.metadata)} if document.metadata else row
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .report import HEADLINE_COLUMNS, LABEL_COLUMNS, headline_rows, label_rows
+from .sections import sections
 
 
 def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -33,8 +33,8 @@ def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 def to_markdown(report: Mapping[str, Any]) -> str:
     """report.md."""
     parts = [f"# {_escaped(report['suite'])}", _markdown_table(("", ""), facts(report))]
-    parts += ["## Scores", _markdown_table(HEADLINE_COLUMNS, headline_rows(report["metrics"]))]
-    parts += ["## Labels (exact)", _markdown_table(LABEL_COLUMNS, label_rows(report["metrics"]))]
+    for section in sections(report["metrics"]):
+        parts += [f"## {_escaped(section.title)}", _markdown_table(section.columns, section.rows)]
     mapped = report["config"]["labels"]["mapped"]
     if mapped:
         parts += ["## Label names", _markdown_table(("In the data", "Scored as"), sorted(mapped.items()))]
@@ -60,11 +60,9 @@ def print_report(report: Mapping[str, Any]) -> None:
     for name, value in facts(report):
         out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
     out.print()
-    for columns, rows in (
-        (HEADLINE_COLUMNS, headline_rows(report["metrics"])),
-        (LABEL_COLUMNS, label_rows(report["metrics"])),
-    ):
-        out.print(_rich_table(columns, rows))
+    for section in sections(report["metrics"]):
+        if section.brief:
+            out.print(_rich_table(section.columns, section.rows))
 
 
 _PIPE_WIDTH = 10_000
@@ -102,7 +100,7 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
 
 def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     aligned = ["---", *["---:"] * (len(columns) - 1)] if len(columns) > 2 else ["---"] * len(columns)
-    lines = [columns, aligned, *([_escaped(cell) for cell in row] for row in rows)]
+    lines = [[_escaped(column) for column in columns], aligned, *([_escaped(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -36,7 +36,7 @@ def parsed_thresholds(value: object) -> Thresholds:
     for threshold in table.values():
         number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not number or not isfinite(threshold) or not 0 <= threshold <= 1:
-            raise UsageError('abstention: give a number in [0, 1], or {"LABEL": number, "*": number}')
+            raise UsageError('--abstain: give a number in [0, 1], or {"LABEL": number, "*": number}')
     return {str(label): float(threshold) for label, threshold in table.items()}
 
 

@@ -14,10 +14,10 @@ from math import ceil
 from typing import Any
 
 from ..labels import LabelMap
+from ..labels.critical import category_in
 from .bundle import Case, CaseScore, score_case
 from .counts import Counts, Rate, ratio
 from .coverage import Covered, merged, score_coverage
-from .critical import category_in
 from .eval_spans import EvalSpan, as_spans, normalize_eval_spans, reach_of
 from .matching import components
 from .scorecard import score_document, scorecard

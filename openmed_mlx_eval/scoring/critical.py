@@ -1,7 +1,7 @@
 """Recall over the gold spans that must not be missed: critical diagnoses, drug allergies, critical results.
 
-Which gold span is critical is not in a Span: it comes as a sequence of categories beside the gold, None for
-what is not critical. A finding counts as found where a prediction of its label overlaps it. Misses are listed
+Which gold span is critical is not in a Span: it comes as a sequence of categories beside the gold (the words
+of labels/critical.py), None for what is not critical. A finding counts as found where a prediction of its label overlaps it. Misses are listed
 by document ordinal and offsets in that document, without text.
 """
 
@@ -12,28 +12,11 @@ from dataclasses import dataclass, field
 from operator import add
 from typing import Any, NamedTuple
 
+from ..labels.critical import normalized_category
 from ..spans import Span
 from .counts import ratio
 from .coverage import Cover
 from .pool import Interval
-
-CATEGORY_OF = {
-    "diagnosis": "critical_diagnosis",
-    "critical_diagnosis": "critical_diagnosis",
-    "condition": "critical_diagnosis",
-    "critical_condition": "critical_diagnosis",
-    "allergy": "drug_allergy",
-    "drug_allergy": "drug_allergy",
-    "medication_allergy": "drug_allergy",
-    "result": "critical_result",
-    "critical_result": "critical_result",
-    "lab_result": "critical_result",
-    "critical_lab": "critical_result",
-}
-"""OpenMed's spellings of its three categories."""
-
-METADATA_KEYS = ("critical_finding_category", "critical_category", "critical_finding_type")
-"""Where OpenMed's fixtures say the category of a gold span."""
 
 
 class Miss(NamedTuple):
@@ -103,26 +86,12 @@ def score_critical(
     covers: dict[str, Cover] = {}
     scores = []
     for span, raw in zip(gold, categories, strict=True):
-        if raw is None:
+        category = normalized_category(raw) if raw is not None else None
+        if category is None:
             continue
-        category = normalized_category(raw)
         if span.label not in covers:
             covers[span.label] = Cover(predicted.get(span.label, ()))
         found = covers[span.label].characters(span.start, span.end) > 0
         miss = () if found else (Miss(category, document, span.start, span.end, span.label),)
         scores.append(CriticalScore({category: (int(found), 1)}, miss))
     return total_critical(scores) if scores else NO_FINDINGS
-
-
-def normalized_category(name: str) -> str:
-    """OpenMed's name for a known spelling; any other category keeps its own, lower-snake."""
-    folded = name.strip().lower().replace("-", "_").replace(" ", "_")
-    return CATEGORY_OF.get(folded, folded)
-
-
-def category_in(metadata: Mapping[str, Any]) -> str | None:
-    """The category that a gold span's metadata names under one of METADATA_KEYS; None where it names none."""
-    for key in METADATA_KEYS:
-        if metadata.get(key) is not None and str(metadata[key]).strip():
-            return normalized_category(str(metadata[key]))
-    return None

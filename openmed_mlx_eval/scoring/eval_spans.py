@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..labels import LabelMap
+from ..labels.critical import METADATA_KEYS
 from ..spans import Span
-from .critical import METADATA_KEYS
 
 _LABEL_KEYS = ("canonical_label", "label", "entity_type", "entity_group", "entity")
 _CONFIDENCE_KEYS = ("confidence", "score", "probability")

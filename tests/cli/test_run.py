@@ -46,7 +46,7 @@ def test_the_files_and_streams_of_a_run(program, tiny_model: Path, corpus: Path,
     assert said.code == 0
     assert said.err == ""
     assert "tiny (bert, " in said.out
-    assert sorted(path.name for path in out.iterdir()) == ["predictions.jsonl", "report.json", "report.md"]
+    assert sorted(path.name for path in out.iterdir()) == ["documents.jsonl", "predictions.jsonl", "report.json", "report.md"]
     report = json.loads((out / "report.json").read_text("utf-8"))
     VALIDATOR.validate(report)
     assert report["suite"] == report["corpus"]["name"] == "mine"

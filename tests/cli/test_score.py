@@ -73,7 +73,7 @@ def test_the_files_and_streams(program, gold: Path, tmp_path: Path) -> None:
     said = program("score", gold, gold, "--output", out)
     assert (said.code, said.err) == (0, "")
     assert "1.0000" in said.out
-    assert sorted(path.name for path in out.iterdir()) == ["predictions.jsonl", "report.json", "report.md"]
+    assert sorted(path.name for path in out.iterdir()) == ["documents.jsonl", "predictions.jsonl", "report.json", "report.md"]
     report = json.loads((out / "report.json").read_text("utf-8"))
     assert_perfect(report, 4, 5)
     assert report["environment"]["engine"] is None

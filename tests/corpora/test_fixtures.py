@@ -164,3 +164,13 @@ def test_a_pipelines_word_may_differ_in_case_accents_and_spacing_only() -> None:
     row["spans"][0]["word"] = "other"  # type: ignore[index]
     with pytest.raises(InputError, match="own text"):
         load(json.dumps([row]), "openmed")
+
+
+@pytest.mark.parametrize("place", ["span", "metadata"])
+def test_critical_findings_are_read_and_written_again(place: str) -> None:
+    said = {"critical_category": "Allergy"}
+    span = {"start": 0, "end": 5, "label": "DRUG", **(said if place == "span" else {"metadata": said})}
+    rows = [{"id": "a", "text": "Quill saw Bo", "gold_spans": [span, {"start": 10, "end": 12, "label": "NAME"}]}]
+    read = tuple(load(json.dumps(rows).encode(), "openmed"))
+    assert read[0].categories == ("drug_allergy", None)
+    assert tuple(load(to_openmed(read).files[""], "openmed")) == read

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from openmed_mlx_eval.corpora import Corpus, Document
+from openmed_mlx_eval.document_scores import document_lines, load_document_scores
+from openmed_mlx_eval.errors import InputError
 from openmed_mlx_eval.evaluation import Warning, evaluate
 from openmed_mlx_eval.labels import LabelMap
 from openmed_mlx_eval.reporting.environment import environment
-from openmed_mlx_eval.reporting.report import build_report, headline_rows, label_rows, now, rate, schema, to_json
+from openmed_mlx_eval.reporting.report import build_report, now, schema, to_json
+from openmed_mlx_eval.reporting.sections import rate, sections
 from openmed_mlx_eval.scoring.bootstrap import Bootstrap
 from openmed_mlx_eval.scoring.bundle import Case, Options, metrics, score_case
+from openmed_mlx_eval.scoring.uncertainty import count_matrix
 from openmed_mlx_eval.spans import Span
 
 VALIDATOR = Draft202012Validator(schema())
@@ -107,11 +111,54 @@ def test_nan_is_a_fault_and_no_json() -> None:
 
 def test_rows_for_people() -> None:
     assert rate(None) == "–"
-    assert headline_rows(ONE["metrics"])[0] == ["exact", "0.5000", "1.0000", "0.6667", "1", "1", "0"]
-    assert label_rows(ONE["metrics"]) == [
+    shown = {section.title: section for section in sections(ONE["metrics"])}
+    assert shown["Scores"].rows[0] == ["exact", "0.5000", "1.0000", "0.6667", "1", "1", "0"]
+    assert shown["Labels (exact)"].rows == [
         ["NAME", "1", "1", "1.0000", "1.0000", "1.0000", "1.0000"],
         ["DATE", "0", "1", "0.0000", "–", "0.0000", "0.0000"],
     ]
+    assert shown["Coverage"].rows[3] == ["documents with a leak", "0.0000", "0 of 1 documents with gold"]
+    assert not [title for title in shown if title.startswith("By ")]  # one language, one script: nothing to compare
+
+
+def test_intervals_and_slices_are_shown_where_they_were_made() -> None:
+    documents = [Document(str(n), "Quill saw Bo", (Span(0, 5, "NAME"),), metadata={"ward": "ab"[n % 2]}) for n in range(4)]
+    predictions = [[Span(0, 5, "NAME", 0.9)], [], [Span(0, 5, "NAME", 0.2)], [Span(0, 5, "NAME", 0.7)]]
+    options = Options(slice_by=("ward",), bootstrap=Bootstrap(50), thresholds={"*": 0.5})
+    metrics = evaluate(documents, predictions, LabelMap(), options=options).metrics
+    shown = {section.title: section for section in sections(metrics)}
+    assert shown["Scores"].columns[-1] == "F1, 95 %"
+    low, high = shown["Scores"].rows[0][-1].rstrip("?").split("–")
+    assert float(low) <= 6 / 7 <= float(high)
+    assert [row[:4] for row in shown["By ward"].rows] == [["a", "2", "2", "1.0000"], ["b (worst)", "2", "2", "0.6667"]]
+    assert shown["Abstention"].rows[0] == ["declined", "0.3333", "1"]
+    assert all(len(row) == len(section.columns) for section in shown.values() for row in section.rows)
+
+
+def test_the_file_of_document_scores_holds_every_number_of_the_report(tmp_path) -> None:
+    """Read back, it gives the same intervals, so the same count of everything in each document."""
+    documents = [Document(str(n), "Quill saw Bo", (Span(0, 5, "NAME"), Span(10, 12, "DATE"))) for n in range(5)]
+    predictions = [[Span(0, n + 1, "NAME", 0.9), Span(3, 90, "DATE")] for n in range(5)]
+    scores = evaluate(documents, predictions, LabelMap()).scores
+    path = tmp_path / "documents.jsonl"
+    path.write_text("".join(document_lines(scores)), "utf-8")
+    rows, labels = load_document_scores(path), ["DATE", "PERSON"]
+    written = [(score.spans, score.semeval, score.coverage, score.critical) for score in scores]
+    assert (count_matrix(rows, labels) == count_matrix(written, labels)).all()
+    assert [row[0] for row in rows] == [score.spans for score in scores]
+
+
+@given(
+    st.binary(max_size=60)
+    | st.sampled_from([b'{"document":0,"length":1,"labels":{"A":{"support":-1}}}', b'{"document":1,"length":1}'])
+)
+def test_a_file_that_is_no_document_scores_is_refused_without_quoting_it(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("scores") / "documents.jsonl"
+    path.write_bytes(data + b"}")
+    with pytest.raises(InputError, match=r"^documents\.jsonl"):
+        load_document_scores(path)
 
 
 def test_the_environment_names_no_one() -> None:

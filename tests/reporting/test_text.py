@@ -9,7 +9,8 @@ from openmed_mlx_eval.corpora import Corpus, Document
 from openmed_mlx_eval.evaluation import Warning, evaluate
 from openmed_mlx_eval.labels import LabelMap
 from openmed_mlx_eval.reporting.environment import environment
-from openmed_mlx_eval.reporting.report import build_report, headline_rows, label_rows
+from openmed_mlx_eval.reporting.report import build_report
+from openmed_mlx_eval.reporting.sections import sections
 from openmed_mlx_eval.reporting.text import facts, print_report, print_warnings, to_markdown
 from openmed_mlx_eval.spans import Span
 
@@ -48,8 +49,10 @@ def test_markdown_holds_every_row_as_text(label: str) -> None:
     assert f"a_code (2): label {seen}" in cells
     for cell in ("my *suite*", "tiny|1 (bert, 1,234 parameters)", "0" * 64, "1" * 64, "yes: --limit was given"):
         assert cell in cells
-    for row in headline_rows(report["metrics"]):
-        assert all(cell in cells for cell in row)
+    for section in sections(report["metrics"]):
+        assert section.title in cells
+        for row in section.rows:
+            assert all(cell.replace("\n", " ").replace("\x1b", "\ufffd") in cells for cell in row)
 
 
 def test_the_terminal_shows_every_row_whole_and_obeys_no_label(label: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,8 +64,9 @@ def test_the_terminal_shows_every_row_whole_and_obeys_no_label(label: str, capsy
     assert seen in out
     assert err == f"warning: label {seen} (a_code: 2)\n"
     assert "\x1b" not in out + err
-    for row in (*headline_rows(report["metrics"]), *label_rows(report["metrics"])):
-        assert all(cell in out for cell in row[1:])
+    for section in sections(report["metrics"]):
+        for row in section.rows if section.brief else ():
+            assert all(cell in out for cell in row[1:])
     for name, value in facts(report):
         assert name in out
         assert value in out

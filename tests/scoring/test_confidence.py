@@ -160,3 +160,10 @@ def test_senseless_thresholds_are_a_usage_error(value):
 def test_thresholds_as_a_number_or_a_table():
     assert parsed_thresholds(0.5) == {"*": 0.5}
     assert parsed_thresholds({"A": 1}) == {"A": 1.0}
+
+
+@pytest.mark.parametrize("start", [[], {}, "0", 0.0, None, True, -1, 10**30])
+def test_an_offset_that_is_none_is_wrong_and_ends_no_run(start: object) -> None:
+    """An offset of a predictions file may be a list, which no set can hold."""
+    score = score_case(Case([Span(1, 2, "A")], [Span(start, 2, "A", 0.9)], "xx"))  # type: ignore[arg-type]
+    assert [right for *_, right in score.confidences.rows()] == [False]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from openmed_mlx_eval.labels.critical import category_in, normalized_category
 from openmed_mlx_eval.scoring import Case, metrics, score_case
-from openmed_mlx_eval.scoring.critical import category_in, normalized_category
 from openmed_mlx_eval.spans import Span
 
 
@@ -34,6 +34,11 @@ def test_misses_carry_the_documents_own_offsets():
     }
 
 
+def test_a_category_of_ones_own_words_is_not_critical_and_stays_out_of_the_report():
+    block = metrics([score_case(case([Span(0, 2, "A")], [], ["Mr Quill's rash"]))])["critical_finding_recall"]
+    assert (block["total"], block["by_category"]) == (0, {})
+
+
 def test_no_critical_gold_is_null():
     block = metrics([score_case(case([Span(0, 2, "A")], [], [None]))])["critical_finding_recall"]
     assert (block["overall"], block["total"], block["missed_findings"]) == (None, 0, [])
@@ -47,4 +52,4 @@ def test_categories_must_stand_beside_the_gold():
 def test_categories_of_metadata_and_their_spellings():
     assert category_in({"critical_category": "Lab Result"}) == "critical_result"
     assert category_in({"critical_finding_type": " "}) is category_in({}) is None
-    assert normalized_category("airway risk") == "airway_risk"
+    assert normalized_category("airway risk") is None

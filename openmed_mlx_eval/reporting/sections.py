@@ -1,0 +1,210 @@
+"""What a report shows to people: each part of `metrics` as a table of text. Markdown and terminal print the same tables.
+
+A rate is shown with four digits and a number that does not exist as a dash; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+Metrics = Mapping[str, Any]
+
+
+class Section(NamedTuple):
+    """One table. brief: shown in the terminal too, not in the file alone."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[list[str]]
+    brief: bool = False
+
+
+def rate(value: float | None) -> str:
+    """A rate for people: four digits, or a dash where there was nothing to measure."""
+    return "–" if value is None else f"{value:.4f}"
+
+
+def count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+HEADLINES = (
+    ("exact", "exact_span_f1"),
+    ("relaxed", "relaxed_span_f1"),
+    ("relaxed, maximum", "relaxed_maximum"),
+    ("relaxed, two-sided", "relaxed_two_sided"),
+)
+"""(what people call it, its key in metrics), in the order shown."""
+
+_PRF = ("precision", "recall", "f1")
+
+
+def sections(metrics: Metrics) -> list[Section]:
+    """The tables that have something to show, in the order in which they are read."""
+    return [section for make in _SECTIONS for section in make(metrics) if section.rows]
+
+
+def interval(block: Metrics, key: str = "f1") -> str:
+    """`0.81–0.86` of a block with intervals; marked with ? where it is degenerate."""
+    found = (block.get("confidence_interval") or {}).get(key)
+    return "–" if found is None else f"{found['lower']:.3f}–{found['upper']:.3f}{'?' if found['degenerate'] else ''}"
+
+
+def _with_interval(
+    metrics: Metrics, columns: tuple[str, ...], rows: Iterable[tuple[list[str], Metrics]]
+) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Columns and rows, with a column for the interval of F1 where the report has intervals."""
+    if "uncertainty" not in metrics:
+        return columns, [row for row, _ in rows]
+    share = f"{metrics['uncertainty']['level']:.0%}".replace("%", " %")
+    return (*columns, f"F1, {share}"), [[*row, interval(block)] for row, block in rows]
+
+
+def _scores(metrics: Metrics) -> Iterator[Section]:
+    rows = []
+    for name, key in HEADLINES:
+        block = metrics[key]
+        pairs = [block.get(part) for part in ("true_positives", "false_positives", "false_negatives")]
+        rows.append(([name, *(rate(block[part]) for part in _PRF), *map(count, pairs)], block))
+    columns = ("Rule", "Precision", "Recall", "F1", "Right", "Spurious", "Missed")
+    yield Section("Scores", *_with_interval(metrics, columns, rows), True)
+
+
+def _labels(metrics: Metrics) -> Iterator[Section]:
+    """One row a label, the most frequent in gold first."""
+    rows = [
+        (
+            [
+                label,
+                count(block["support"]),
+                count(block["predicted"]),
+                *(rate(block["exact"][part]) for part in _PRF),
+                rate(block["relaxed"]["f1"]),
+            ],
+            block["exact"],
+        )
+        for label, block in sorted(metrics["by_label"].items(), key=lambda item: (-item[1]["support"], item[0]))
+    ]
+    columns = ("Label", "Gold", "Predicted", "Precision", "Recall", "Exact F1", "Relaxed F1")
+    yield Section("Labels (exact)", *_with_interval(metrics, columns, rows), True)
+
+
+def _averages(metrics: Metrics) -> Iterator[Section]:
+    rows = [
+        [f"{average}, {rule}", *(rate(metrics[average][rule][part]) for part in _PRF)]
+        for average in ("macro", "weighted")
+        for rule in ("exact", "relaxed")
+    ]
+    yield Section("Averages over labels", ("Average", "Precision", "Recall", "F1"), rows)
+
+
+def _semeval(metrics: Metrics) -> Iterator[Section]:
+    parts = ("correct", "incorrect", "partial", "missed", "spurious")
+    rows = [
+        [scheme, *(count(block[part]) for part in parts), *(rate(block[part]) for part in _PRF)]
+        for scheme, block in metrics.get("semeval", {}).items()
+    ]
+    yield Section("SemEval-2013", ("Scheme", *map(str.capitalize, parts), "Precision", "Recall", "F1"), rows)
+
+
+def _coverage(metrics: Metrics) -> Iterator[Section]:
+    if "leakage" not in metrics:
+        return
+    recall, leakage, excess = (metrics[key] for key in ("character_recall", "leakage", "over_redaction_loss"))
+    critical = metrics["critical_finding_recall"]
+    unit = leakage["unit"].replace("_", " ") + "s"
+    total = leakage["total_graphemes"]
+    rows = [
+        ["character recall, right label", rate(recall["rate"]), f"{recall['numerator']:,} of {recall['denominator']:,} {unit}"],
+        ["leakage, right label", rate(leakage["overall"]), f"{leakage['leaked_graphemes']:,} of {total:,} {unit}"],
+        ["leakage, any label", rate(leakage["any_label"]), f"{leakage['any_label_leaked_graphemes']:,} of {total:,} {unit}"],
+        [
+            "documents with a leak",
+            rate(leakage["documents_with_leak_rate"]),
+            f"{leakage['documents_with_leak']:,} of {leakage['documents_with_gold']:,} documents with gold",
+        ],
+        [
+            "over-redaction",
+            rate(excess["rate"]),
+            f"{excess['numerator']:,} of {excess['denominator']:,} characters that are not gold",
+        ],
+    ]
+    if critical["total"]:
+        found = f"{critical['covered']:,} of {critical['total']:,} findings"
+        rows.append(["critical findings found", rate(critical["overall"]), found])
+    yield Section("Coverage", ("Measure", "Rate", "Of"), rows, brief=True)
+
+
+def _slices(metrics: Metrics) -> Iterator[Section]:
+    """A table for each key with more than one value: a single one says what the headline says."""
+    columns = ("Documents", "Gold", "Exact F1", "Relaxed F1", "Recall of characters", "Leakage, any label")
+    for key, block in metrics.get("slices", {}).items():
+        worst = block["worst"]["value"] if block["worst"] else None
+        rows = [
+            [
+                value + (" (worst)" if value == worst else ""),
+                count(one["documents"]),
+                count(one["support"]),
+                rate(one["exact"]["f1"]),
+                rate(one["relaxed"]["f1"]),
+                rate(one["character_recall"]),
+                rate(one["any_label_leakage"]),
+            ]
+            for value, one in block["values"].items()
+        ]
+        if len(rows) > 1:
+            yield Section(f"By {key}", (key, *columns), rows, brief=True)
+
+
+def _documents(metrics: Metrics) -> Iterator[Section]:
+    block = metrics.get("per_document")
+    if block is None:
+        return
+    parts = ("mean", "minimum", "p5", "p25", "p50", "p75", "p95", "maximum")
+    rows = [[f"{rule} F1", *(rate(block[f"{rule}_f1"][part]) for part in parts)] for rule in ("exact", "relaxed")]
+    yield Section("Documents' own scores", ("Score", *map(str.capitalize, parts)), rows)
+
+
+def _confidence(metrics: Metrics) -> Iterator[Section]:
+    block = metrics.get("calibration")
+    if block is None:
+        return
+    sweep = block["threshold_sweep"]
+    rows = [
+        ["expected calibration error", rate(block["expected_calibration_error"])],
+        ["maximum calibration error", rate(block["maximum_calibration_error"])],
+        ["Brier score", rate(block["brier_score"])],
+        ["area under risk–coverage", rate(block["risk_coverage"]["aurc"])],
+    ]
+    best = sweep["best_f1"]
+    if best is not None:
+        rows.append([f"best exact F1, at threshold {rate(best['threshold'])}", rate(best["f1"])])
+    yield Section("Confidence", ("Measure", "Value"), rows)
+
+
+def _abstention(metrics: Metrics) -> Iterator[Section]:
+    block = metrics.get("abstention")
+    if block is None:
+        return
+    risk, route = block["residual_risk"], block["route_counts"]
+    rows = [
+        ["declined", rate(block["abstention_rate"]["overall"]), count(block["abstention_rate"]["abstained"])],
+        ["wrong among accepted", rate(risk["overall"]), count(risk["residual_errors"])],
+        ["wrong among accepted identifiers", rate(risk["critical"]), count(risk["critical_residual_errors"])],
+        ["exact F1 of the accepted", rate(block["accepted_span_f1"]["f1"]), count(route["accept"])],
+    ]
+    yield Section("Abstention", ("Measure", "Rate", "Predictions"), rows, brief=True)
+
+
+_SECTIONS: tuple[Callable[[Metrics], Iterator[Section]], ...] = (
+    _scores,
+    _labels,
+    _coverage,
+    _slices,
+    _abstention,
+    _averages,
+    _semeval,
+    _documents,
+    _confidence,
+)
