@@ -56,6 +56,11 @@ class TagScheme:
                 return cls(_name_of({prefix.upper() for prefix, _ in found}), form, bool(letters))
         return cls("unprefixed")
 
+    @classmethod
+    def named(cls, name: str) -> TagScheme:
+        """Tags known to be written `B-NAME`, whatever their set shows: all that some IOE2 corpora have is `E-NAME`."""
+        return cls(name, _FORMS[0][0], True)
+
     def split(self, tag: str) -> tuple[str, str]:
         """(prefix, label) with the prefix in O, B, I, E (also L), S (also U); ("O", "") outside an entity.
 
@@ -69,6 +74,11 @@ class TagScheme:
         if self._bare and tag.upper() in _CANONICAL:
             return _CANONICAL[tag.upper()], ENTITY
         return "I", tag
+
+    def spelled(self, tag: str) -> str:
+        """The tag as `B-NAME` or `O`, which every tool reads. Its own letter is kept, L and U too."""
+        prefix, label = self.split(tag)
+        return "O" if prefix == "O" else f"{tag[0].upper() if prefix in 'ES' else prefix}-{label}"
 
 
 def _are_prefixes(found: Sequence[tuple[str, str]], tags: int, certain: bool) -> bool:

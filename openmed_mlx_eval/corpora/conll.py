@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,7 +24,7 @@ MOST_COLUMNS = 4
 _COMMENT = re.compile(r"# ?(?:(?:newdoc|newpar|id|sent_id|text|global\.columns)\b|[\w.:-]+ *=)")
 _MISC = re.compile(r"_|(?:[^|=]+=[^|]*\|)*SpaceAfter=(?:No|Yes)(?:\|[^|=]+=[^|]*)*")
 
-_Row: TypeAlias = tuple[int, list[str]]
+Row: TypeAlias = tuple[int, list[str]]
 """A line's number and its columns."""
 _Dialect: TypeAlias = tuple[Callable[[str], list[str]], Callable[[str], bool]]
 """How to divide a line into columns, and whether a line is a comment."""
@@ -39,24 +39,38 @@ class _Layout:
     misc: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TaggedSentence:
+    """A sentence as written: each line's (token, whether a space follows), its tag, its number in the file."""
+
+    tokens: tuple[tuple[str, bool], ...]
+    tags: tuple[str, ...]
+    lines: tuple[int, ...]
+
+
 def read(source: Source) -> Iterator[Draft | Fault]:
     """The sentences of one file, read under the one scheme that all its tags show."""
-    sentences = _sentences(decoded(source.data or b"").split("\n"))
+    made = tagged_sentences(decoded(source.data or b""))
+    scheme = scheme_of_column(tag for one in made if not isinstance(one, Fault) for tag in one.tags)
+    for one in made:
+        yield one if isinstance(one, Fault) else _draft(one, scheme)
+
+
+def tagged_sentences(text: str) -> list[TaggedSentence | Fault]:
+    """The sentences of a file with one column of tags. Raises Fault for a file of another layout."""
+    sentences = rows_of_sentences(text)
     if not sentences:
-        return
+        return []
     layout = _layout(sentences)
-    made = [attempt(_tokens_and_tags, sentence, layout) for sentence in sentences]
-    scheme = _scheme({tag for one in made if not isinstance(one, Fault) for tag in one[1]})
-    for sentence, one in zip(sentences, made, strict=True):
-        yield one if isinstance(one, Fault) else _draft(sentence, one[0], one[1], scheme)
+    return [attempt(_tagged, sentence, layout) for sentence in sentences]
 
 
-def _sentences(lines: Sequence[str]) -> list[list[_Row]]:
+def rows_of_sentences(text: str) -> list[list[Row]]:
     """Runs of token lines. U+2028 and the like are part of a token, so only \\n and \\t or a space divide."""
-    numbered = [(number, line.removesuffix("\r")) for number, line in enumerate(lines, start=1)]
+    numbered = [(number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), start=1)]
     filled = [(number, line) for number, line in numbered if line.strip(" \t\r")]
     divide, is_comment = _dialect([line for _, line in filled if not line.startswith(DOCSTART)])
-    sentences: list[list[_Row]] = [[]]
+    sentences: list[list[Row]] = [[]]
     for number, line in numbered:
         if not line.strip(" \t\r") or line.startswith(DOCSTART):
             sentences.append([])
@@ -89,7 +103,7 @@ def _by_spaces(line: str) -> list[str]:
     return re.split(r"[ \t]+", line.strip(" \t"))
 
 
-def _layout(sentences: Sequence[Sequence[_Row]]) -> _Layout:
+def _layout(sentences: Sequence[Sequence[Row]]) -> _Layout:
     """Read from all lines at once. Raises Fault for a file of more columns than the format has."""
     rows = [columns for sentence in sentences for _, columns in sentence]
     wide = [columns[-1] for columns in rows if len(columns) > 2]
@@ -111,21 +125,22 @@ def _has_misc(columns: Sequence[str], misc: bool) -> bool:
     return misc and len(columns) > 2 and _MISC.fullmatch(columns[-1]) is not None
 
 
-def _is_counted(sentence: Sequence[_Row]) -> bool:
+def _is_counted(sentence: Sequence[Row]) -> bool:
     """Whether the first column counts the tokens, as in CoNLL-U and GermEval: the second is the token's."""
     return all(columns[0] == str(n) for n, (_, columns) in enumerate(sentence, start=1))
 
 
-def _scheme(tags: set[str]) -> TagScheme:
+def scheme_of_column(tags: Iterable[str], column: str = "last column") -> TagScheme:
     """Raises Fault where the column is more likely words or parts of speech than entity tags."""
-    scheme = TagScheme.of(tags)
-    if scheme.name == "unprefixed" and len(tags) > 3 and not any(map(is_outside, tags)):
-        raise Fault("no tag of the last column marks a token outside", "is the last column the tag's?")
+    found = set(tags)
+    scheme = TagScheme.of(found)
+    if scheme.name == "unprefixed" and len(found) > 3 and not any(map(is_outside, found)):
+        raise Fault(f"no tag of the {column} marks a token outside", f"is the {column} the tag's?")
     return scheme
 
 
-def _tokens_and_tags(sentence: Sequence[_Row], layout: _Layout) -> tuple[list[tuple[str, bool]], list[str]]:
-    """Each line's (token, whether a space follows) and tag. Raises Fault for a line of another shape."""
+def _tagged(sentence: Sequence[Row], layout: _Layout) -> TaggedSentence:
+    """Raises Fault for a line of another shape."""
     tokens, tags = [], []
     for number, columns in sentence:
         has_misc = _has_misc(columns, layout.misc)
@@ -140,10 +155,11 @@ def _tokens_and_tags(sentence: Sequence[_Row], layout: _Layout) -> tuple[list[tu
         joined = any(NO_SPACE in column.split("|") for column in columns[layout.token + 1 :])
         tokens.append((token, not joined))
         tags.append(columns[-2] if has_misc else columns[-1])
-    return tokens, tags
+    return TaggedSentence(tuple(tokens), tuple(tags), tuple(number for number, _ in sentence))
 
 
-def _draft(sentence: Sequence[_Row], tokens: Sequence[tuple[str, bool]], tags: Sequence[str], scheme: TagScheme) -> Draft:
+def rebuilt(tokens: Sequence[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
+    """The text of (token, whether a space follows), and the half-open offsets of each token in it."""
     bounds: list[tuple[int, int]] = []
     parts: list[str] = []
     position = 0
@@ -151,9 +167,13 @@ def _draft(sentence: Sequence[_Row], tokens: Sequence[tuple[str, bool]], tags: S
         bounds.append((position, position + len(token)))
         parts += [token, " " if spaced else ""]
         position += len(token) + spaced
-    text = "".join(parts[:-1])
+    return "".join(parts[:-1]), bounds
+
+
+def _draft(sentence: TaggedSentence, scheme: TagScheme) -> Draft:
+    text, bounds = rebuilt(sentence.tokens)
     mentions = tuple(
-        Mention(label, ((bounds[first][0], bounds[last - 1][1]),), line=sentence[first][0])
-        for first, last, label in spans_of_tags(tags, scheme)
+        Mention(label, ((bounds[first][0], bounds[last - 1][1]),), line=sentence.lines[first])
+        for first, last, label in spans_of_tags(sentence.tags, scheme)
     )
-    return Draft(None, text, mentions, line=sentence[0][0])
+    return Draft(None, text, mentions, line=sentence.lines[0])
