@@ -47,7 +47,7 @@ def load_arrays(gold: str | Path, predictions: str | Path | None, names: str | P
     gold, predictions: .npz archives, or one for both under the keys of GOLD_KEYS and PREDICTED_KEYS; where there
     are two, an archive's only array will do under any key. Arrays are integers [sentences, positions], of which
     those with gold IGNORED, a `mask` of 0 or beyond `lengths` are no tokens; or [tokens] with `lengths` that
-    divide them. names: JSON, ["O", "B-DRUG"], {"0": "O"} or {"O": 0}. scheme: as in `spelling`.
+    divide them. names: JSON, ["O", "B-DRUG"], {"0": "O"} or {"O": 0}. scheme: as in `run_of`.
 
     Raises UsageError for a path that is not there, InputError for anything else that is not so.
     """

@@ -5,13 +5,14 @@ Spans are code points of the text rebuilt from the tokens, or tokens where there
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .corpora.conll import rebuilt
 from .corpora.document import Corpus, Document
 from .evaluation import Warning
+from .predictions import Predictions
 from .scoring.tag_readings import TagReading, detect_scheme, scheme_of
 from .scoring.tagging import TagScore, classification_report, tag_scores
 from .spans import Span
@@ -23,15 +24,14 @@ PLACEHOLDER = "."
 
 @dataclass(frozen=True, slots=True)
 class TagEvaluation:
-    """corpus: all sentences, with gold spans. spans: the predicted ones of each sentence that is scored.
+    """corpus: all sentences, with gold spans. predictions: those of each sentence that is scored, and warnings.
 
-    block: metrics.tags of a report. warnings: what a reader of the numbers must know.
+    block: metrics.tags of a report.
     """
 
     corpus: Corpus
-    spans: tuple[tuple[Span, ...], ...]
+    predictions: Predictions
     block: dict[str, Any]
-    warnings: tuple[Warning, ...]
 
 
 def evaluate_tags(
@@ -58,12 +58,12 @@ def evaluate_tags(
         documents.append(Document(str(one.ordinal), text, _spans(gold, bounds)))
         astray += sum(tag != "O" for tag in one.gold) - sum(end - start for start, end, _ in gold)
     score = tag_scores([one.gold for one in scored], [one.predicted for one in scored], reading.mode, reading.scheme)
+    predicted = (_spans(reading.entities(one.predicted), _text(one)[1]) for one in scored)
     unit = "token" if any(one.tokens is None for one in run.sentences) else "character"
     return TagEvaluation(
         Corpus(name or run.format, run.format, tuple(documents), run.sha256, run.skipped),
-        tuple(_spans(reading.entities(one.predicted), _text(one)[1]) for one in scored),
+        Predictions(tuple(predicted), tuple(_warnings(astray if mode == "strict" else 0, shown))),
         tags_block(score, mode, shown, unit),
-        tuple(_warnings(astray if mode == "strict" else 0, shown)),
     )
 
 
@@ -83,6 +83,17 @@ def tags_block(score: TagScore, mode: str, scheme: str | None, unit: str) -> dic
         "entities": {"gold": overall.support, "predicted": overall.predicted, "correct": overall.true_positives},
         "report": classification_report(score),
     }
+
+
+def with_tags(metrics: Mapping[str, Any], block: dict[str, Any]) -> dict[str, Any]:
+    """A report's metrics with the `tags` block; where a document's characters were tokens, so it says in each `unit`."""
+    if block["unit"] != "token":
+        return {**metrics, "tags": block}
+    of_characters = [key for key, value in metrics.items() if isinstance(value, dict) and value.get("unit") in _CHARACTERS]
+    return {**metrics, **{key: {**metrics[key], "unit": "token"} for key in of_characters}, "tags": block}
+
+
+_CHARACTERS = ("character", "grapheme_cluster")
 
 
 def _text(sentence: TagSentence) -> tuple[str, list[tuple[int, int]]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from .corpora.conll import Row, TaggedSentence, rows_of_sentences, scheme_of_column, tagged_sentences
+from .corpora.conll import Row, TaggedSentence, rows_of_sentences, tagged_sentences
 from .corpora.draft import Fault, attempt
 from .corpora.formats import FORMATS
 from .corpora.source import Source, decoded, sources_of
@@ -31,7 +31,7 @@ def load_conlleval(path: str | Path, scheme: str | None = None, *, skip_bad: boo
     """A file, a folder or `-`: lines of token, …, gold tag, predicted tag, as conlleval.pl reads them.
 
     Columns are parted by spaces or tabs and may differ in number from line to line. Empty lines and lines of
-    -DOCSTART- or -X- end a sentence. scheme: as in `spelling`. Raises UsageError for a path that is not there,
+    -DOCSTART- or -X- end a sentence. scheme: as in `run_of`. Raises UsageError for a path that is not there,
     InputError for a file of another kind and, without skip_bad, for a line of fewer than three columns.
     """
     sources = _sources(path, CONLLEVAL)
@@ -40,9 +40,6 @@ def load_conlleval(path: str | Path, scheme: str | None = None, *, skip_bad: boo
     for source in sources:
         try:
             made = [attempt(_columns, rows) for rows in _parted(rows_of_sentences(decoded(source.data or b"")))]
-            columns = [one for one in made if not isinstance(one, Fault)]
-            for side, name in zip(zip(*columns, strict=True), ("last column but one", "last column"), strict=False):
-                scheme_of_column((tag for sentence in side for tag in sentence.tags), name)
         except Fault as fault:
             raise fault.at(CONLLEVAL, source.ordinal) from None
         for one in made:
@@ -55,7 +52,7 @@ def load_conlleval(path: str | Path, scheme: str | None = None, *, skip_bad: boo
 def load_conll_pair(gold: str | Path, predictions: str | Path, scheme: str | None = None, *, skip_bad: bool = False) -> TagRun:
     """Two CoNLL files (or folders; one of them may be `-`) of the same tokens, the tag in the last column.
 
-    scheme: as in `spelling`. Raises UsageError for a path that is not there, InputError where the two differ in
+    scheme: as in `run_of`. Raises UsageError for a path that is not there, InputError where the two differ in
     anything but tags or a sentence is bad; with skip_bad those of the gold are left out, with their predictions.
     """
     sources = _sources(gold, CONLL)
@@ -83,7 +80,6 @@ def _side(sources: Sequence[Source], format: str) -> _Side:
     for source in sources:
         try:
             made = tagged_sentences(decoded(source.data or b""))
-            scheme_of_column(tag for one in made if not isinstance(one, Fault) for tag in one.tags)
         except Fault as fault:
             raise fault.at(format, source.ordinal) from None
         side += [(source.ordinal, one) for one in made]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .errors import InputError
@@ -42,22 +42,6 @@ class TagRun:
     skipped: tuple[InputError, ...] = ()
 
 
-def spelling(tags: Iterable[str], format: str, scheme: str | None = None) -> Callable[[Iterable[str]], Tags]:
-    """What writes tags of this set as `B-NAME` or `O`.
-
-    On tags that seqeval understands it changes no entity. scheme: given where the tags are known to have prefixes,
-    which the set `O E-MAIL` does not show; raises InputError if one of them has none after all.
-    """
-    found = set(tags)
-    told = TagScheme.of(found)
-    if scheme is not None and told.name == "unprefixed":
-        told = TagScheme.named(scheme)
-        if any(told.split(tag)[1] == tag for tag in found if not is_outside(tag)):
-            raise InputError(format, "a tag without prefix", remedy="leave --scheme out if the tags are bare labels")
-    table = {tag: told.spelled(tag) for tag in found}
-    return lambda sentence: tuple(map(table.__getitem__, sentence))
-
-
 def run_of(
     format: str,
     sentences: Sequence[TagSentence],
@@ -67,8 +51,32 @@ def run_of(
     skipped: Sequence[InputError] = (),
     vocabulary: Iterable[str] = (),
 ) -> TagRun:
-    """The run of these sentences, their tags spelled alike. vocabulary: tags beside those that occur."""
-    occurring = (tag for one in sentences for side in (one.gold, one.predicted) for tag in side)
-    spelled = spelling({*occurring, *vocabulary}, format, scheme)
-    rewritten = tuple(replace(one, gold=spelled(one.gold), predicted=spelled(one.predicted)) for one in sentences)
-    return TagRun(format, rewritten, sha256, tuple(skipped))
+    """The run of these sentences, their tags written `B-NAME` or `O`; seqeval sees the same entities in both.
+
+    scheme: given where the tags are known to have prefixes, which the set `O E-MAIL` does not show. vocabulary: all
+    tags there are, occurring or not. Raises InputError for a tag without prefix, which may be a word of a column that is
+    none of tags; a vocabulary may be of bare labels.
+    """
+    found = {tag for one in sentences for side in (one.gold, one.predicted) for tag in side}.union(vocabulary)
+    told = TagScheme.of(found)
+    if scheme not in (None, "IO") and told.name == "unprefixed":
+        told = TagScheme.named(str(scheme))
+    if not (vocabulary and told.name == "unprefixed"):
+        _check_prefixes(format, sentences, {tag for tag in found if not is_outside(tag) and told.split(tag)[1] == tag})
+    table = {tag: told.spelled(tag) for tag in found}
+    spelled = [
+        replace(one, gold=tuple(map(table.__getitem__, one.gold)), predicted=tuple(map(table.__getitem__, one.predicted)))
+        for one in sentences
+    ]
+    return TagRun(format, tuple(spelled), sha256, tuple(skipped))
+
+
+def _check_prefixes(format: str, sentences: Sequence[TagSentence], bare: set[str]) -> None:
+    for one in sentences if bare else ():
+        for side, tags in (("gold", one.gold), ("predicted", one.predicted)):
+            place = next((place for place, tag in enumerate(tags, start=1) if tag in bare), None)
+            if place is not None:
+                what = f"the {side} tag of token {place} is neither O nor a label with a prefix (B-, I-, …)"
+                raise InputError(
+                    format, what, document=one.ordinal, remedy="is that column the tag's? bare labels are scored as spans"
+                )

@@ -52,6 +52,12 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.corpus, at.model / "config.json"],
         [at.corpus, at.corpus, at.corpus],
         [at.corpus],
+        [at.corpus, at.corpus, "--format", "conll", "--predictions-format", "conll", "--tags", "strict", "--skip-bad"],
+        [at.corpus, at.corpus, "--tags", "lenient", "--scheme", "IOB1", "--output", at.out / "tags"],
+        [at.corpus, "--predictions-format", "conlleval"],
+        [at.corpus, "--predictions-format", "conlleval", "--skip-bad", "--scheme", "IOE2"],
+        [at.corpus, at.corpus, "--tag-names", at.corpus],
+        [at.corpus, f"{at.corpus}.npz", "--tag-names", at.corpus],
     ],
     "corpus check": lambda at: [[at.corpus], [at.corpus, "--json"], [at.corpus, "--format", "i2b2"]],
     "corpus stats": lambda at: [[at.corpus], [at.corpus, "--json", "--skip-bad"], [at.corpus, "--format", "brat"]],
@@ -243,6 +249,40 @@ def test_nothing_of_a_predictions_file_comes_out(program, tmp_path: Path, number
         assert "internal error" not in said.err
         for written in out.iterdir() if out.exists() else ():
             assert_silent(written.read_text("utf-8"), written.name)
+
+
+NAMES = json.dumps(["O", f"B-{CANARY[4:]}", "B-NAME"])
+ROWS = ("w O O\n", f"{CANARY} B-NAME O\n", f"{CANARY} O {CANARY}\n", f"{CANARY} {CANARY} O\n", f"{CANARY} B-NAME\n", "0 0 0\n")
+
+
+@pytest.mark.parametrize("rows", [ROWS[:2], ROWS[2:3], ROWS[1:3], ROWS[3:4], ROWS[4:5], ROWS, (*ROWS[:2], "\n", ROWS[4])])
+def test_nothing_of_a_file_of_tags_comes_out(program, tmp_path: Path, rows: tuple[str, ...]) -> None:
+    path, out = tmp_path / f"{CANARY}.txt", tmp_path / "out"
+    content = "".join(rows).encode()
+    for data in (content, content.replace(b" ", b"\t"), content[:-4], content + b"\xff", content.decode().encode("utf-16")):
+        path.write_bytes(data)
+        for more in ([], ["--tags", "strict"], ["--scheme", "IOB2", "--skip-bad"]):
+            said = program("score", path, "--predictions-format", "conlleval", "--bootstrap", 0, "--output", out, *more)
+            assert_silent(said.all, str(more))
+            assert "internal error" not in said.err
+            for written in out.iterdir() if out.exists() else ():
+                assert_silent(written.read_text("utf-8"), written.name)
+
+
+def test_nothing_of_an_archive_of_tags_comes_out(program, tmp_path: Path) -> None:
+    import numpy as np
+
+    path, names = tmp_path / f"{CANARY}.npz", tmp_path / f"{CANARY}.json"
+    np.savez(path, gold=np.array([[0, 2]]), predicted=np.array([[0, 7781]]), **{CANARY: np.array([CANARY])})
+    for data in (path.read_bytes(), path.read_bytes()[:-20], CANARY_BYTES):
+        path.write_bytes(data)
+        for content in (NAMES, f'["{CANARY}"]', f'{{"{CANARY}": 0', CANARY):
+            names.write_text(content, "utf-8")
+            said = program("score", path, "--tag-names", names, "--output", tmp_path / "out")
+            assert (said.code, said.out) == (1, "")
+            assert_silent(said.err, content)
+            assert "internal error" not in said.err
+            assert not (tmp_path / "out").exists()
 
 
 def damaged_models(folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""`score`: predictions made elsewhere against gold. No model is opened, and no text is read but for its length.
+"""`score`: predictions made elsewhere against gold, as spans or tag by tag. No model is opened, and no text is read but for its length.
 
 So gold whose own surface is not the text at its offsets is scored by its offsets, with a warning, where `run` refuses it.
 """
@@ -6,29 +6,36 @@ So gold whose own surface is not the text at its offsets is scored by its offset
 from __future__ import annotations
 
 import time
-from itertools import islice
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..corpora import FORMATS
 from .options import choice, corpus_options, deliver, output_options, run_folder, scoring_of, scoring_options
+from .tag_options import load_tags, tag_options
+
+if TYPE_CHECKING:
+    from ..corpora import Corpus
+    from ..predictions import Predictions
 
 
 @click.command(help="Score PREDICTIONS against GOLD, both a file or a folder; either may be - for stdin.")
 @click.argument("gold")
-@click.argument("predictions")
+@click.argument("predictions", required=False)
 @corpus_options
 @click.option(
     "--predictions-format",
-    type=choice(["predictions", *FORMATS]),
-    help="The format of PREDICTIONS; told by the path if not given.",
+    type=choice(["predictions", *FORMATS, "conlleval"]),
+    help="The format of PREDICTIONS; told by the path if not given. conlleval: GOLD alone, lines of token, gold tag, predicted tag.",
 )
+@tag_options
 @scoring_options
 @output_options
 def command(
     gold: str,
-    predictions: str,
+    predictions: str | None,
     predictions_format: str | None,
     output: str | None,
     as_json: bool,
@@ -36,15 +43,15 @@ def command(
     **options: Any,
 ) -> None:
     from ..benchmark import scoring_config
-    from ..corpora import load_corpus
     from ..corpora.source import STDIN
     from ..document_scores import document_lines
     from ..errors import UsageError
     from ..evaluation import corpus_warnings, evaluate
     from ..labels import LabelMap
-    from ..predictions import load_predictions, prediction_lines
+    from ..predictions import prediction_lines
     from ..reporting.environment import environment
     from ..reporting.report import build_report, now
+    from ..tag_evaluation import with_tags
 
     started = time.perf_counter()
     if gold == predictions == STDIN:
@@ -52,23 +59,11 @@ def command(
     with run_folder(output) as folder:
         scoring = scoring_of(options)
         labels = LabelMap.load(options["label_map"])
-        corpus = load_corpus(
-            gold,
-            options["format"],
-            name=options["suite"],
-            skip_bad=options["skip_bad"],
-            discontinuous=options["discontinuous"],
-            keep_mismatched=True,
-        )
-        documents = tuple(islice(corpus.documents, options["limit"]))
-        made = load_predictions(
-            predictions,
-            corpus.documents,
-            predictions_format,
-            scored=len(documents),
-            discontinuous=options["discontinuous"],
-        )
+        corpus, made, tags = _read(gold, predictions, predictions_format, options)
+        documents = corpus.documents[: options["limit"]]
         evaluation = evaluate(documents, made.spans, labels, options=scoring)
+        if tags is not None:
+            evaluation = replace(evaluation, metrics=with_tags(evaluation.metrics, tags))
         report = build_report(
             suite=options["suite"],
             model={"name": "predictions", "family": None, "parameters": None, "dtype": None, "quantization": None, "files": {}},
@@ -80,6 +75,7 @@ def command(
                 "limit": options["limit"],
                 "skip_bad": options["skip_bad"],
                 "discontinuous": options["discontinuous"],
+                **({} if tags is None else {"tags": tags["mode"], "scheme": options["scheme"]}),
                 **scoring_config(scoring),
             },
             timing={"generated_at": now(), "total_s": round(time.perf_counter() - started, 6)},
@@ -88,3 +84,34 @@ def command(
         )
         files = prediction_lines(evaluation.predictions), document_lines(evaluation.scores)
         deliver(report, folder, *files, as_json=as_json, quiet=quiet)
+
+
+def _read(
+    gold: str, predictions: str | None, predictions_format: str | None, options: Mapping[str, Any]
+) -> tuple[Corpus, Predictions, dict[str, Any] | None]:
+    """The corpus, what was predicted for its first --limit documents, and the tags block where tags are scored."""
+    from ..corpora import load_corpus
+    from ..predictions import load_predictions
+    from ..tag_evaluation import evaluate_tags
+
+    tags = load_tags(gold, predictions, predictions_format, options)
+    if tags is not None:
+        how = options["tags"] or "lenient", options["scheme"]
+        scored = evaluate_tags(tags, *how, name=options["suite"], limit=options["limit"])
+        return scored.corpus, scored.predictions, scored.block
+    corpus = load_corpus(
+        gold,
+        options["format"],
+        name=options["suite"],
+        skip_bad=options["skip_bad"],
+        discontinuous=options["discontinuous"],
+        keep_mismatched=True,
+    )
+    made = load_predictions(
+        str(predictions),
+        corpus.documents,
+        predictions_format,
+        scored=len(corpus.documents[: options["limit"]]),
+        discontinuous=options["discontinuous"],
+    )
+    return corpus, made, None

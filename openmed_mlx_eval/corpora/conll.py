@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -51,7 +51,7 @@ class TaggedSentence:
 def read(source: Source) -> Iterator[Draft | Fault]:
     """The sentences of one file, read under the one scheme that all its tags show."""
     made = tagged_sentences(decoded(source.data or b""))
-    scheme = scheme_of_column(tag for one in made if not isinstance(one, Fault) for tag in one.tags)
+    scheme = _scheme({tag for one in made if not isinstance(one, Fault) for tag in one.tags})
     for one in made:
         yield one if isinstance(one, Fault) else _draft(one, scheme)
 
@@ -130,12 +130,11 @@ def _is_counted(sentence: Sequence[Row]) -> bool:
     return all(columns[0] == str(n) for n, (_, columns) in enumerate(sentence, start=1))
 
 
-def scheme_of_column(tags: Iterable[str], column: str = "last column") -> TagScheme:
+def _scheme(tags: set[str]) -> TagScheme:
     """Raises Fault where the column is more likely words or parts of speech than entity tags."""
-    found = set(tags)
-    scheme = TagScheme.of(found)
-    if scheme.name == "unprefixed" and len(found) > 3 and not any(map(is_outside, found)):
-        raise Fault(f"no tag of the {column} marks a token outside", f"is the {column} the tag's?")
+    scheme = TagScheme.of(tags)
+    if scheme.name == "unprefixed" and len(tags) > 3 and not any(map(is_outside, tags)):
+        raise Fault("no tag of the last column marks a token outside", "is the last column the tag's?")
     return scheme
 
 

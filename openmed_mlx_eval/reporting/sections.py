@@ -90,6 +90,27 @@ def _labels(metrics: Metrics) -> Iterator[Section]:
     yield Section("Labels (exact)", *_with_interval(metrics, columns, rows), True)
 
 
+def _tags(metrics: Metrics) -> Iterator[Section]:
+    """seqeval's report: types under their own names, the most frequent first, then the averages."""
+    block = metrics.get("tags")
+    if block is None:
+        return
+    report = dict(block["report"])
+    averages = [(name, report.pop(name)) for name in ("micro avg", "macro avg", "weighted avg")]
+    types = sorted(report.items(), key=lambda item: (-item[1]["support"], item[0]))
+    rows = [
+        [name, *(rate(row[part]) for part in ("precision", "recall", "f1-score")), count(row["support"])]
+        for name, row in (*types, *averages)
+    ]
+    scheme = f", {block['scheme']}" if block["scheme"] else ""
+    columns = (f"Type ({block['mode']}{scheme})", "Precision", "Recall", "F1", "Gold")
+    yield Section("Tags", columns, rows, brief=True)
+    accuracy = [
+        ["tokens with the right tag", rate(block["token_accuracy"]), f"{block['correct_tokens']:,} of {block['tokens']:,} tokens"]
+    ]
+    yield Section("Token accuracy", ("Measure", "Rate", "Of"), accuracy, brief=True)
+
+
 def _averages(metrics: Metrics) -> Iterator[Section]:
     rows = [
         [f"{average}, {rule}", *(rate(metrics[average][rule][part]) for part in _PRF)]
@@ -127,7 +148,7 @@ def _coverage(metrics: Metrics) -> Iterator[Section]:
         [
             "over-redaction",
             rate(excess["rate"]),
-            f"{excess['numerator']:,} of {excess['denominator']:,} characters that are not gold",
+            f"{excess['numerator']:,} of {excess['denominator']:,} {'tokens' if unit == 'tokens' else 'characters'} that are not gold",
         ],
     ]
     if critical["total"]:
@@ -200,6 +221,7 @@ def _abstention(metrics: Metrics) -> Iterator[Section]:
 _SECTIONS: tuple[Callable[[Metrics], Iterator[Section]], ...] = (
     _scores,
     _labels,
+    _tags,
     _coverage,
     _slices,
     _abstention,
