@@ -2,8 +2,8 @@
 
     python benchmarks/scoring.py [--quick | --full]
 
-Ours is the whole bundle of `score_case` and `metrics`; peers are openmed's `compute_metrics_bundle` and
-nervaluate's `Evaluator`, where they are installed. openmed's cost grows with the square of a document, so its
+Ours is the whole bundle of `score_case` and `metrics`; peers are openmed's `compute_metrics_bundle`,
+nervaluate's `Evaluator` and seqeval's `classification_report`, where they are installed. openmed's cost grows with the square of a document, so its
 time for 20,000 spans is extrapolated from two smaller sizes unless `--full` is given (several minutes).
 `--quick` uses a tenth of the corpus. Times are the best of some runs by the wall clock, so run it on a machine that does nothing
 else.
@@ -24,6 +24,8 @@ from openmed_mlx_eval.scoring.bootstrap import intervals
 from openmed_mlx_eval.scoring.bundle import CaseScore
 from openmed_mlx_eval.scoring.matching import components
 from openmed_mlx_eval.scoring.semeval import SemevalScore, semeval_score
+from openmed_mlx_eval.scoring.tagging import classification_report as report_of_tags
+from openmed_mlx_eval.scoring.tagging import tag_scores
 from openmed_mlx_eval.scoring.uncertainty import count_matrix, rates
 from openmed_mlx_eval.spans import Span
 
@@ -166,6 +168,46 @@ def semeval(quick: bool) -> list[str]:
     return lines
 
 
+def tags(quick: bool) -> list[str]:
+    """Token accuracy and the report of both modes; of the predicted tags 90 % are right."""
+    if importlib.util.find_spec("seqeval") is None:
+        return ["| tags | | seqeval | | | not installed |"]
+    from seqeval.metrics import accuracy_score, classification_report
+    from seqeval.scheme import IOB2
+
+    rng, names = random.Random(20_240), ["O"] * 40 + [f"{prefix}-{label}" for label in LABELS for prefix in "BII"]
+    gold = [rng.choices(names, k=25) for _ in range(2_000 if quick else 20_000)]
+    predicted = [[tag if rng.random() < 0.9 else rng.choice(names) for tag in sentence] for sentence in gold]
+
+    def ours(mode: str, scheme: str | None) -> object:
+        score = tag_scores(gold, predicted, mode, scheme)
+        return score.token_accuracy, report_of_tags(score, 0)
+
+    def theirs(mode: str | None, scheme: Any) -> object:
+        how = {"mode": mode, "scheme": scheme, "output_dict": True, "zero_division": 0}
+        return accuracy_score(gold, predicted), classification_report(gold, predicted, **how)
+
+    assert ours("lenient", None) == theirs(None, None)
+    assert ours("strict", "IOB2") == theirs("strict", IOB2)
+    what = f"tags, {sum(map(len, gold)):,} tokens"
+    return [
+        row(
+            f"{what}, lenient",
+            seconds(lambda: ours("lenient", None)),
+            seconds(lambda: theirs(None, None), 1),
+            "seqeval",
+            "measured",
+        ),
+        row(
+            f"{what}, strict",
+            seconds(lambda: ours("strict", "IOB2")),
+            seconds(lambda: theirs("strict", IOB2), 1),
+            "seqeval",
+            "measured",
+        ),
+    ]
+
+
 def piled_up() -> list[str]:
     n = 20_000
     nested = [Span(at, 4 * n - at, "PERSON") for at in range(n)]
@@ -196,6 +238,7 @@ def main() -> None:
         lambda: growth(options.quick),
         lambda: resampling(options.quick),
         lambda: semeval(options.quick),
+        lambda: tags(options.quick),
         piled_up,
     ):
         print("\n".join(lines()), flush=True)

@@ -43,6 +43,8 @@ def test_readme_tour_prints_what_it_shows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", "".join(blocks("text")[:1]).splitlines())
 def test_readme_command_runs(line: str, tmp_path: Path) -> None:
     (tmp_path / "labels.json").write_text('{"DATE": "WHEN"}', encoding="utf-8")
+    for name in ("GOLD.conll", "PREDICTED.conll"):
+        (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
     names = {"MODEL": model_path(), "CORPUS": corpus_path(), "GOLD": corpus_path(), "PREDICTIONS": corpus_path()}
     program, *words = shlex.split(line)
     assert program == "openmed-mlx-eval"

@@ -1,7 +1,8 @@
 """Gold and predicted spans in, numbers out: no files, no models, no clock, no printing.
 
 `score_case` counts everything in one document, the results add up, and `metrics` turns them into the
-`metrics` block of a report. numpy and regex are imported when a number needs them.
+`metrics` block of a report; `tag_scores` counts a tagger's tags. numpy and regex are imported when a number
+needs them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from .counts import Counts
 from .matching import pairs
 from .scorecard import DocumentScore, score_document, scorecard, total
 from .slices import document_rows
+from .tag_readings import TagReading
+from .tagging import TagScore, classification_report, tag_scores
 
 __all__ = [
     "Bootstrap",
@@ -21,6 +24,9 @@ __all__ = [
     "Counts",
     "DocumentScore",
     "Options",
+    "TagReading",
+    "TagScore",
+    "classification_report",
     "document_rows",
     "metrics",
     "pairs",
@@ -28,6 +34,7 @@ __all__ = [
     "score_case",
     "score_document",
     "scorecard",
+    "tag_scores",
     "total",
     "total_scores",
 ]

@@ -102,6 +102,29 @@ class TagReading:
                 first = position
         return found
 
+    def compare(self, gold: Iterable[str], predicted: Iterable[str]) -> tuple[list[str], list[str], list[str]]:
+        """The types of the gold entities, of the predicted ones, and of those that are both, of two parallel sequences.
+
+        What `entities` of either and the intersection would say, in one pass and without an object an entity.
+        """
+        golds, predictions, both = [], [], []
+        first = other_first = 0
+        state = other_state = self._beginning
+        for position, (tag, other) in enumerate(chain(zip(gold, predicted, strict=True), (("O", "O"),))):
+            ended, starts, state = state[tag]
+            other_ended, other_starts, other_state = other_state[other]
+            if ended is not None:
+                golds.append(ended)
+                if ended == other_ended and first == other_first:
+                    both.append(ended)
+            if other_ended is not None:
+                predictions.append(other_ended)
+            if starts:
+                first = position
+            if other_starts:
+                other_first = position
+        return golds, predictions, both
+
     def check(self, tags: Sequence[str], sequence: int | None = None) -> None:
         """Raise InputError for the first tag whose prefix the strict scheme does not have, as seqeval raises.
 

@@ -83,9 +83,7 @@ def tag_scores(gold: Sequences, predicted: Sequences, mode: str = "lenient", sch
                 reading.check(tags, ordinal)
     # One run over all with an O after each sequence, as seqeval reads them: an odd tag (`U`, `.`) may reach across.
     sides = [[*chain.from_iterable((*tags, "O") for tags in side)] for side in (gold, predicted)]
-    golds, predictions = (reading.entities(side) for side in sides)
-    support, found = (Counter(type for *_, type in side) for side in (golds, predictions))
-    right = Counter(type for *_, type in set(golds).intersection(predictions))
+    support, found, right = map(Counter, reading.compare(*sides))
     return TagScore(
         sequences=len(gold),
         tokens=len(sides[0]) - len(gold),

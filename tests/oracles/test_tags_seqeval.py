@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,3 +160,57 @@ def test_what_strict_refuses_seqeval_refuses(name: str, tags: list[str]) -> None
                 _ = schemes.Tokens(tags, scheme).entities
         return
     _ = schemes.Tokens(tags, scheme).entities
+
+
+def written(folder: Path, gold: list[list[str]], predicted: list[list[str]], names: list[str]) -> list[list[object]]:
+    """The arguments of `score` for the same tags as columns, as two files and as ids."""
+    for name, side in (("gold", gold), ("predicted", predicted)):
+        (folder / f"{name}.conll").write_text("\n".join("".join(f"w\t{tag}\n" for tag in tags) for tags in side), "utf-8")
+    rows = (
+        "".join(f"w x {a} {b}\n" for a, b in zip(one, other, strict=True)) for one, other in zip(gold, predicted, strict=True)
+    )
+    (folder / "columns").write_text("\n".join(rows), "utf-8")
+    ids = [[names.index(tag) for tags in side for tag in tags] for side in (gold, predicted)]
+    np.savez(folder / "ids.npz", gold=np.array(ids[0]), predicted=np.array(ids[1]), lengths=np.array([*map(len, gold)]))
+    (folder / "names.json").write_text(json.dumps(names), "utf-8")
+    return [
+        [folder / "columns", "--predictions-format", "conlleval"],
+        [folder / "gold.conll", folder / "predicted.conll"],
+        [folder / "ids.npz", "--tag-names", folder / "names.json"],
+    ]
+
+
+@pytest.mark.parametrize("mode", ["lenient", "strict"])
+@pytest.mark.parametrize("name", STRICT)
+def test_reports_of_the_command_line(program, tmp_path: Path, name: str, mode: str) -> None:
+    rng = random.Random(name)
+    names = tags_of(STRICT[name].prefixes, ("-X", "-Y", "-part-of", "-Z"))
+    gold = [[rng.choice(names) for _ in range(rng.randint(1, 30))] for _ in range(60)]
+    predicted = [[tag if rng.random() < 0.7 else rng.choice(names[:-1]) for tag in tags] for tags in gold]
+    told = (gold, predicted)
+    if name == "BILOU" and mode == "lenient":  # seqeval's default mode does not know L and U: give it their other names
+        told = tuple([[tag.replace("L-", "E-").replace("U-", "S-") for tag in tags] for tags in side] for side in told)
+    how = {"mode": "strict", "scheme": getattr(schemes, name, schemes.IOB1)} if mode == "strict" else {}
+    theirs = metrics.classification_report(*told, output_dict=True, zero_division=0, **how)
+    for arguments in written(tmp_path, gold, predicted, names):
+        block = program("score", *arguments, "--tags", mode, "--scheme", name, "--json", "--bootstrap", 0).json()["metrics"][
+            "tags"
+        ]
+        assert {type: {key: value or 0 for key, value in row.items()} for type, row in block["report"].items()} == theirs
+        assert block["token_accuracy"] == metrics.accuracy_score(gold, predicted)
+        if name not in ("IOB1", "IOE1"):
+            assert program("score", *arguments, "--tags", mode, "--json", "--bootstrap", 0).json()["metrics"]["tags"] == block
+
+
+def test_the_public_corpus_with_perturbed_tags(program, shared, tmp_path: Path) -> None:
+    rng = random.Random(11)
+    text = shared("corpora/anatem/devel.tsv").read_text("utf-8")
+    gold = [[line.split("\t")[1] for line in block.split("\n")] for block in text.strip().split("\n\n")]
+    names = ["O", "B-Anatomy", "I-Anatomy"]
+    predicted = [[rng.choice(names) if rng.random() < 0.05 else tag for tag in tags] for tags in gold]
+    for mode, how in (("lenient", {}), ("strict", {"mode": "strict", "scheme": schemes.IOB2})):
+        theirs = metrics.classification_report(gold, predicted, output_dict=True, zero_division=0, **how)
+        for arguments in written(tmp_path, gold, predicted, names):
+            report = program("score", *arguments, "--tags", mode, "--json", "--bootstrap", 0).json()
+            assert report["metrics"]["tags"]["report"] == theirs
+            assert report["metrics"]["exact_span_f1"]["precision"] == theirs["micro avg"]["precision"]
