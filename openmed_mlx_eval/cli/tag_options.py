@@ -9,17 +9,24 @@ import click
 
 from ..errors import UsageError
 from ..scoring.tag_readings import MODES, SCHEMES
-from .options import _all, choice
+from .options import Command, choice
 
 if TYPE_CHECKING:
     from ..tag_runs import TagRun
 
-tag_options = _all(
+_OPTIONS = (
     click.option("--tags", type=choice(MODES),
-                 help="Score tag by tag, as seqeval's two modes do: CoNLL files of the same tokens, or .npz. [for these: lenient]"),
+                 help="Score tag by tag, as seqeval's two modes do: CoNLL files of the same tokens, columns or .npz. [for the last "
+                 "two: lenient]"),
     click.option("--scheme", type=choice(SCHEMES), help="The scheme of the tags; told by the tags if not given."),
     click.option("--tag-names", metavar="FILE", help='The names of the ids in .npz files: JSON, ["O", "B-DRUG"] or {"0": "O"}.'),
 )  # fmt: skip
+
+
+def tag_options(command: Command) -> Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 def load_tags(gold: str, predictions: str | None, predictions_format: str | None, options: Mapping[str, Any]) -> TagRun | None:
@@ -34,6 +41,8 @@ def load_tags(gold: str, predictions: str | None, predictions_format: str | None
         raise UsageError("--tag-names FILE and .npz files of tag ids go together")
     if is_columns and (predictions is not None or is_arrays):
         raise UsageError("a conlleval file holds gold and predictions – give it alone")
+    if options["format"] is not None and (is_arrays or is_columns):
+        raise UsageError("--format is a corpus's – leave it out for columns or .npz files of tags")
     if predictions is None and not (is_arrays or is_columns):
         raise UsageError("PREDICTIONS is missing – or is GOLD a file of both, for --predictions-format conlleval?")
     if scheme is not None and options["tags"] is None and not (is_arrays or is_columns):

@@ -191,6 +191,7 @@ def test_the_public_corpus_against_itself(program, shared) -> None:
         (["{both}"], "--tag-names FILE and .npz files of tag ids go together"),
         (["{gold}", "{gold}", "--tag-names", "{names}"], "--tag-names FILE and .npz files of tag ids go together"),
         (["{both}", "--tag-names", "{names}", "--predictions-format", "conlleval"], "a conlleval file holds"),
+        (["{both}", "--tag-names", "{names}", "--format", "conll"], "--format is a corpus's"),
         (["{gold}", "{gold}", "--scheme", "IOB2"], "--scheme is for tags"),
         (["{json}", "{gold}", "--tags", "lenient"], "--tags compares the tags of two CoNLL files"),
         (["{gold}", "{json}", "--tags", "lenient"], "--tags compares the tags of two CoNLL files"),
