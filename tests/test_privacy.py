@@ -61,6 +61,13 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     ],
     "corpus check": lambda at: [[at.corpus], [at.corpus, "--json"], [at.corpus, "--format", "i2b2"]],
     "corpus stats": lambda at: [[at.corpus], [at.corpus, "--json", "--skip-bad"], [at.corpus, "--format", "brat"]],
+    "corpus agreement": lambda at: [
+        [at.corpus, at.corpus],
+        [at.corpus, at.corpus, at.corpus, "--json", "--label-map", "none"],
+        [at.corpus, at.corpus, "--format", "brat"],
+        [at.corpus, at.corpus, "--label-map", at.corpus],
+        [at.corpus],
+    ],
     "corpus convert": lambda at: [
         [at.corpus, "--to", "openmed", "-o", at.out / "written" / "a.jsonl", "--json", "--skip-bad"],
         [at.corpus, "--to", "brat", "-o", at.out / "written" / "b", "--skip-bad"],

@@ -1,4 +1,4 @@
-"""`corpus check|stats|convert`: thin commands over the readers, the counts and the writers.
+"""`corpus check|stats|convert|agreement`: thin commands over the readers, the counts and the writers.
 
 Only `convert` writes text, and only to where it is told to. Reports of problems hold places, never names or
 text.
@@ -19,6 +19,7 @@ from ..corpora.source import STDIN
 from ..corpora.stats import CorpusStats
 from ..corpora.writers import WRITERS, to_openmed
 from ..errors import EvaluationError, InputError, UsageError
+from .corpus_agreement import agreement
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,9 +43,12 @@ def _reading_options(command: Command) -> Command:
 _skip_bad = click.option("--skip-bad", is_flag=True, help="Leave bad documents out and count them.")
 
 
-@click.group(help="Check, count and convert corpora.")
+@click.group(help="Check, count, convert and compare corpora.")
 def command() -> None:
     pass
+
+
+command.add_command(agreement)
 
 
 @command.command()

@@ -21,7 +21,7 @@ from ..errors import EvaluationError
 COMMANDS: dict[str, str] = {
     "run": "Score a model on a corpus.",
     "score": "Score a predictions file against gold.",
-    "corpus": "Check, count and convert corpora.",
+    "corpus": "Check, count, convert and compare corpora.",
     "convert": "Convert a Hugging Face checkpoint to an artifact.",
     "doctor": "Say what this machine can run, and what to install for more.",
 }
