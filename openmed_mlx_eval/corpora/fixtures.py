@@ -23,7 +23,7 @@ STARTS = ("start", "start_position")
 ENDS = ("end", "end_position")
 SURFACES = ("text", "entity_value", "word")
 
-_LINES = (".jsonl", ".ndjson")
+LINES = (".jsonl", ".ndjson")
 _KNOWN = {*IDS, *TEXTS, *LANGUAGES, *GOLD, "metadata"}
 _SHAPE = 'write a list of documents, {"fixtures": [documents]}, or one document a line'
 
@@ -31,10 +31,10 @@ _SHAPE = 'write a list of documents, {"fixtures": [documents]}, or one document 
 def read(source: Source) -> Iterator[Draft | Fault]:
     """The documents of one fixtures file. Raises Fault where the file as a whole is no such list."""
     data = source.data or b""
-    if source.suffix in _LINES or _is_one_document_a_line(data):
+    if source.suffix in LINES or is_one_document_a_line(data):
         yield from _read_lines(data)
         return
-    value = _json(decoded(data))
+    value = json_value(decoded(data))
     rows = value.get("fixtures") if isinstance(value, dict) else value
     if not isinstance(rows, list):
         raise Fault("the JSON is not a list of documents", _SHAPE)
@@ -50,19 +50,19 @@ def _read_lines(data: bytes) -> Iterator[Draft | Fault]:
             yield attempt(_draft_of_line, line, number)
 
 
-def _is_one_document_a_line(data: bytes) -> bool:
+def is_one_document_a_line(data: bytes) -> bool:
     """Whether the first line that is not empty is a whole document of its own."""
     first = next((line for line in data.lstrip(b"\xef\xbb\xbf").split(b"\n") if line.strip()), b"")
     if not first.lstrip().startswith(b"{"):
         return False
     try:
-        value = _json(decoded(first))
+        value = json_value(decoded(first))
     except Fault:
         return False
     return isinstance(value, dict) and "fixtures" not in value
 
 
-def _json(text: str, line: int | None = None) -> Any:
+def json_value(text: str, line: int | None = None) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -73,30 +73,30 @@ def _json(text: str, line: int | None = None) -> Any:
 
 
 def _draft_of_line(data: bytes, line: int) -> Draft:
-    return _draft(_json(decoded(data, line=line, name="the line"), line), line)
+    return _draft(json_value(decoded(data, line=line, name="the line"), line), line)
 
 
 def _draft(row: Any, line: int | None) -> Draft:
     if not isinstance(row, dict):
         raise Fault(f"a document is {_kind(row)}, not an object", _SHAPE, line=line)
-    text = _first(row, TEXTS)
+    text = first(row, TEXTS)
     if not isinstance(text, str):
         raise Fault(*_wrong("the text", text, TEXTS, "a string"), line=line)
-    entries = _first(row, GOLD)
+    entries = first(row, GOLD)
     if entries is None and any(key in row for key in GOLD):
         entries = []
     if not isinstance(entries, list):
         what, remedy = _wrong("the gold", entries, GOLD, "a list of objects")
         raise Fault(what, remedy + "; a document without entities has an empty list", line=line)
     mentions = tuple(_mention(entry, number, line) for number, entry in enumerate(entries, start=1))
-    language = _first(row, LANGUAGES)
+    language = first(row, LANGUAGES)
     if not isinstance(language, str | None):
         raise Fault(*_wrong("the language", language, LANGUAGES, "a string"), line=line)
     return Draft(_id(row, line), text, mentions, language or "en", _metadata(row), line)
 
 
 def _id(row: Mapping[str, Any], line: int | None) -> str | None:
-    value = _first(row, IDS)
+    value = first(row, IDS)
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -122,11 +122,11 @@ def _mention(entry: Any, number: int, line: int | None) -> Mention:
         raise Fault(f"a gold span is {_kind(entry)}, not an object", remedy, line=line, span=number)
     offsets = []
     for thing, keys in (("the start", STARTS), ("the end", ENDS)):
-        value = _first(entry, keys)
+        value = first(entry, keys)
         if isinstance(value, bool) or not isinstance(value, int):
             raise fault(thing, value, keys, "an integer")
         offsets.append(value)
-    label = _first(entry, LABELS)
+    label = first(entry, LABELS)
     if not isinstance(label, str) or not label.strip():
         raise fault("the label", label, LABELS, "a string that is not empty")
     key = next((key for key in SURFACES if entry.get(key) is not None), None)
@@ -138,7 +138,7 @@ def _mention(entry: Any, number: int, line: int | None) -> Mention:
     return Mention(label, ((offsets[0], offsets[1]),), surface, line, loose=key == "word", category=category)
 
 
-def _first(row: Mapping[str, Any], keys: Sequence[str]) -> Any:
+def first(row: Mapping[str, Any], keys: Sequence[str]) -> Any:
     """The value of the first of these keys that has one; None if none has."""
     return next((row[key] for key in keys if row.get(key) is not None), None)
 
