@@ -16,6 +16,7 @@ from .corpora import Corpus, load_corpus
 from .document_scores import document_lines
 from .evaluation import Evaluation, corpus_warnings, evaluate
 from .labels import LabelMap
+from .overlap import checked_overlap
 from .predictions import prediction_lines
 from .reporting.environment import environment
 from .reporting.report import build_report, now
@@ -38,6 +39,9 @@ class RunOptions:
     suite: str | None = None
     label_map: str | None = None
     limit: int | None = None
+    layers: str = "all"
+    training_manifest: str | None = None
+    forbid_overlap: bool = False
     engine: str = "auto"
     device: str = "auto"
     dtype: str = "auto"
@@ -66,19 +70,30 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
 
     progress: called with the number of documents, gives what is called with the number just done. started: a
     `time.perf_counter()` from which the total is counted, by default this call. Raises UsageError, InputError
-    or ModelError.
+    or ModelError, and EvaluationError for documents that were trained on where `forbid_overlap` is set – before the
+    model is opened.
     """
     clock = _Clock(time.perf_counter() if started is None else started)
     labels = LabelMap.load(options.label_map)
     corpus = _corpus(options)
     documents = tuple(islice(corpus.documents, options.limit))
     clock.lap("read_s")
+    overlap = checked_overlap(documents, options.training_manifest, forbid=options.forbid_overlap)
+    if overlap is not None:
+        clock.lap("overlap_s")
     classifier = _classifier(options, labels)
     clock.lap("load_s")
     with (progress or (lambda total: nullcontext(lambda done: None)))(len(documents)) as advance:
         predicted = list(classifier.predict((document.text for document in documents), advance))
     seconds = clock.lap("predict_s")
-    evaluation = evaluate(documents, predicted, labels, model_labels=classifier.entity_labels, options=options.scoring)
+    evaluation = evaluate(
+        documents,
+        predicted,
+        labels,
+        model_labels=classifier.entity_labels,
+        options=options.scoring,
+        layers=options.layers,
+    )
     clock.lap("score_s")
     report = build_report(
         suite=options.suite,
@@ -90,6 +105,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
         timing=clock.timing(documents=len(documents), seconds=seconds),
         warnings=corpus_warnings(corpus),
         partial=len(documents) < len(corpus.documents),
+        overlap=overlap,
     )
     return RunResult(report, evaluation)
 
@@ -163,8 +179,10 @@ def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
         "stride": classifier.stride,
         "window": classifier.window,
         "label_map": options.label_map if options.label_map in (None, "none") else "file",
+        "training_manifest": options.training_manifest is not None,
     }
-    said = {key: value for key, value in asdict(options).items() if key not in ("model", "corpus", "suite", "format", "scoring")}
+    elsewhere = ("model", "corpus", "suite", "format", "scoring")
+    said = {key: value for key, value in asdict(options).items() if key not in elsewhere}
     return said | in_force | scoring_config(options.scoring)
 
 

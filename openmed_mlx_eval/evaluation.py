@@ -14,6 +14,7 @@ from typing import Any
 
 from .corpora.document import Corpus, Document
 from .labels import LabelMap
+from .layers import kept, layered
 from .scoring.bundle import Case, CaseScore, Options, metrics, score_case
 from .scoring.scorecard import DocumentScore, total
 from .spans import Span
@@ -64,15 +65,22 @@ def evaluate(
     *,
     model_labels: Sequence[str] | None = None,
     options: Options | None = None,
+    layers: str = "all",
 ) -> Evaluation:
     """Score each document and add up. predictions: one sequence a document, in the same order.
 
     model_labels: the labels the model can give at all; gold labels outside them are warned of. options: what the
-    metrics hold beyond the counts. Raises UsageError for a key to slice by that groups no documents.
+    metrics hold beyond the counts. layers: which of nested spans are scored, gold and predicted alike, so that a model
+    that gives every layer is measured on those that are asked for; see layers.py. Raises UsageError for a key to slice
+    by that groups no documents, and for an unknown rule of layers.
     """
     options = options or Options()
-    golds = tuple(replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents)
-    predicted = tuple(relabelled(spans, labels) for spans in predictions)
+    relabeled = (replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents)
+    golds = tuple(in_layers(document, layers) for document in relabeled)
+    predicted = tuple(
+        layered(relabelled(spans, labels), layers, len(document.text))
+        for document, spans in zip(documents, predictions, strict=True)
+    )
     slices = slice_values(golds, options.slice_by)
     rows = enumerate(zip(golds, predicted, slices, strict=True), start=1)
     scores = tuple(score_case(_case(*row), ordinal) for ordinal, row in rows)
@@ -85,8 +93,32 @@ def evaluate(
         score=score,
         metrics=metrics(scores, options),
         label_map={"mapped": labels.mappings(), "met": labels.met()},
-        warnings=tuple(_warnings(score, known)),
+        warnings=(*_warnings(score, known), *_left_out(documents, golds, predictions, predicted, layers)),
     )
+
+
+def in_layers(document: Document, rule: str) -> Document:
+    """The document with the gold spans, and their categories, that a rule of layers.py keeps."""
+    stay = kept(document.gold_spans, rule, len(document.text))
+    if len(stay) == len(document.gold_spans):
+        return document
+    spans = tuple(document.gold_spans[position] for position in stay)
+    categories = tuple(document.categories[position] for position in stay) if document.categories else ()
+    return replace(document, gold_spans=spans, categories=categories)
+
+
+def _left_out(
+    documents: Sequence[Document],
+    golds: Sequence[Document],
+    predictions: Sequence[Sequence[Span]],
+    predicted: Sequence[Sequence[Span]],
+    rule: str,
+) -> Iterable[Warning]:
+    gold = sum(len(before.gold_spans) - len(after.gold_spans) for before, after in zip(documents, golds, strict=True))
+    others = sum(len(before) - len(after) for before, after in zip(predictions, predicted, strict=True))
+    if gold + others:
+        what = f"nested spans that --layers {rule} left out: {gold:,} of gold, {others:,} predicted"
+        yield Warning("nested_spans_left_out", gold + others, what)
 
 
 def _case(document: Document, predicted: Sequence[Span], slices: Mapping[str, str]) -> Case:

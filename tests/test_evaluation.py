@@ -133,3 +133,36 @@ def test_critical_findings_of_the_corpus_are_scored() -> None:
     block = evaluate(documents, [[Span(10, 12, "NAME")]], LabelMap()).metrics["critical_finding_recall"]
     assert (block["overall"], block["total"]) == (0.0, 1)
     assert block["missed_findings"] == [{"category": "drug_allergy", "document": 1, "start": 0, "end": 5, "label": "PERSON"}]
+
+
+def nested() -> Document:
+    spans = (Span(6, 9, "VERB"), Span(0, 12, "CLAUSE"), Span(0, 5, "NAME"), Span(10, 12, "NAME"))
+    return Document("a", TEXT, spans, categories=("drug_allergy", None, None, "critical_result"))
+
+
+@pytest.mark.parametrize(("layers", "spans", "findings"), [("all", 4, 2), ("outermost", 1, 0), ("innermost", 3, 2)])
+def test_layers_take_gold_its_categories_and_predictions_alike(layers: str, spans: int, findings: int) -> None:
+    document = nested()
+    evaluation = evaluate([document], [document.gold_spans[::-1]], LabelMap.verbatim(), layers=layers)
+    assert evaluation.metrics["exact_span_f1"]["true_positives"] == evaluation.metrics["support"] == spans
+    assert evaluation.metrics["predicted"] == spans
+    assert evaluation.metrics["critical_finding_recall"]["total"] == findings
+    assert codes(evaluation).get("nested_spans_left_out", 0) == 2 * (4 - spans)
+
+
+@given(gold_documents(), st.sampled_from(["all", "outermost", "innermost"]))
+def test_gold_against_itself_is_right_in_any_layer(documents: list[Document], layers: str) -> None:
+    metrics = evaluate(documents, [document.gold_spans for document in documents], LabelMap(), layers=layers).metrics
+    assert metrics["exact_span_f1"]["f1"] == (1.0 if any(document.gold_spans for document in documents) else None)
+
+
+def test_a_prediction_past_the_end_is_counted_and_hides_no_right_one() -> None:
+    predicted = [Span(0, 99, "NAME"), *DOCUMENT.gold_spans]
+    evaluation = evaluate([DOCUMENT], [predicted], LabelMap(), layers="outermost")
+    assert evaluation.metrics["exact_span_f1"]["true_positives"] == 2
+    assert codes(evaluation) == {"invalid_predictions": 1}
+
+
+def test_an_unknown_rule_of_layers_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="--layers"):
+        evaluate([DOCUMENT], [[]], LabelMap(), layers="middle")

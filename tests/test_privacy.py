@@ -36,6 +36,19 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     "run": lambda at: [
         ["--model", at.model, "--corpus", at.corpus, "--output", at.out / "run"],
         ["--model", at.model, "--corpus", at.corpus, "--json", "--skip-bad", "--limit", 3],
+        [
+            "--model",
+            at.model,
+            "--corpus",
+            at.corpus,
+            "--skip-bad",
+            "--training-manifest",
+            at.corpus,
+            "--output",
+            at.out / "trained",
+        ],
+        ["--model", at.model, "--corpus", at.corpus, "--skip-bad", "--training-manifest", at.corpus, "--forbid-overlap"],
+        ["--training-manifest", at.corpus, "--limit", 1, "--json", "--layers", "outermost"],
         ["--model", at.model, "--corpus", at.corpus, "--format", "conll"],
         ["--model", at.model, "--corpus", at.corpus, "--abstain", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--abstain", 0.5, "--slice-by", "no such key"],
@@ -46,7 +59,10 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     ],
     "score": lambda at: [
         [at.corpus, at.corpus, "--output", at.out / "score"],
-        [at.corpus, at.corpus, "--json", "--skip-bad", "--discontinuous", "error"],
+        [at.corpus, at.corpus, "--json", "--skip-bad", "--discontinuous", "error", "--layers", "innermost"],
+        [at.corpus, at.corpus, "--skip-bad", "--training-manifest", at.corpus, "--output", at.out / "trained"],
+        [at.corpus, at.corpus, "--skip-bad", "--training-manifest", at.corpus, "--forbid-overlap"],
+        [at.corpus, at.corpus, "--training-manifest", at.model / "config.json"],
         [at.corpus, at.corpus, "--predictions-format", "predictions"],
         [at.corpus, at.corpus, "--format", "pubtator"],
         [at.corpus, at.model / "config.json"],
@@ -292,6 +308,23 @@ def test_nothing_of_an_archive_of_tags_comes_out(program, tmp_path: Path) -> Non
             assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("number", range(len(rows_of_predictions())))
+def test_nothing_of_a_training_manifest_comes_out(program, tmp_path: Path, number: int) -> None:
+    gold, out = corpus_of(tmp_path, "openmed"), tmp_path / "out"
+    content = json.dumps(rows_of_predictions()[number], indent=1)
+    for name in (f"{CANARY}.json", f"{CANARY}.jsonl", CANARY):
+        path = tmp_path / "train" / name
+        path.parent.mkdir(exist_ok=True)
+        for data in (content.encode(), content.encode()[:-3], content.encode() + b"\xff", content.encode("utf-16"), b""):
+            path.write_bytes(data)
+            for options in ([], ["--forbid-overlap"]):
+                said = program("score", gold, gold, "--training-manifest", path, "--output", out, *options)
+                assert_silent(said.all, content)
+                assert "internal error" not in said.err
+                for written in out.iterdir() if out.exists() else ():
+                    assert_silent(written.read_text("utf-8"), written.name)
+
+
 def damaged_models(folder: Path) -> Iterator[Path]:
     """Model directories that cannot be run, with the canary in the damaged file."""
 
@@ -342,6 +375,7 @@ class Panic(BaseException):
         ("run", "openmed_mlx_eval.evaluation.score_case"),
         ("run", "openmed_mlx_eval.cli.options.to_markdown"),
         ("score", "openmed_mlx_eval.predictions._matched"),
+        ("corpus agreement", "openmed_mlx_eval.cli.corpus_agreement.annotator_agreement"),
         ("score", "openmed_mlx_eval.corpora.loading.gold_of"),
         ("corpus check", "openmed_mlx_eval.corpora.loading.gold_of"),
         ("corpus stats", "openmed_mlx_eval.cli.corpus.CorpusStats.of"),

@@ -80,7 +80,7 @@ def _print_tables(result: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..reporting.report import rate
+    from ..reporting.sections import rate
     from ..reporting.text import printable
 
     console = Console(highlight=False, soft_wrap=True)

@@ -12,6 +12,7 @@ import click
 
 from ..corpora import DISCONTINUOUS, FORMATS
 from ..errors import UsageError
+from ..layers import LAYERS
 from ..reporting.files import RunFolder
 from ..reporting.report import to_json
 from ..reporting.text import print_report, print_warnings, to_markdown
@@ -45,6 +46,11 @@ corpus_options = _all(
     click.option("--label-map", metavar="FILE|none",
                  help='JSON {"label in the data": "name to score"}, "*" for all others; none: labels as they are.'),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Score the first N documents only."),
+    click.option("--layers", type=choice(list(LAYERS)), default="all", show_default=True,
+                 help="Which of nested spans are scored, gold and predicted alike."),
+    click.option("--training-manifest", metavar="FILE",
+                 help="What the model was trained on: JSON(L) rows of id, text or sha256, or a corpus; overlap is reported."),
+    click.option("--forbid-overlap", is_flag=True, help="Fail if a document is in the training manifest."),
 )  # fmt: skip
 
 model_options = _all(

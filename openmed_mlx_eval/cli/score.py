@@ -48,6 +48,7 @@ def command(
     from ..errors import UsageError
     from ..evaluation import corpus_warnings, evaluate
     from ..labels import LabelMap
+    from ..overlap import checked_overlap
     from ..predictions import prediction_lines
     from ..reporting.environment import environment
     from ..reporting.report import build_report, now
@@ -61,7 +62,10 @@ def command(
         labels = LabelMap.load(options["label_map"])
         corpus, made, tags = _read(gold, predictions, predictions_format, options)
         documents = corpus.documents[: options["limit"]]
-        evaluation = evaluate(documents, made.spans, labels, options=scoring)
+        if tags is not None and tags["unit"] == "token" and options["training_manifest"] is not None:
+            raise UsageError("--training-manifest compares texts, and arrays of tags have none – leave it out")
+        overlap = checked_overlap(documents, options["training_manifest"], forbid=options["forbid_overlap"])
+        evaluation = evaluate(documents, made.spans, labels, options=scoring, layers=options["layers"])
         if tags is not None:
             evaluation = replace(evaluation, metrics=with_tags(evaluation.metrics, tags))
         report = build_report(
@@ -75,12 +79,16 @@ def command(
                 "limit": options["limit"],
                 "skip_bad": options["skip_bad"],
                 "discontinuous": options["discontinuous"],
+                "layers": options["layers"],
+                "training_manifest": options["training_manifest"] is not None,
+                "forbid_overlap": options["forbid_overlap"],
                 **({} if tags is None else {"tags": tags["mode"], "scheme": options["scheme"]}),
                 **scoring_config(scoring),
             },
             timing={"generated_at": now(), "total_s": round(time.perf_counter() - started, 6)},
             warnings=(*corpus_warnings(corpus), *made.warnings),
             partial=len(documents) < len(corpus.documents),
+            overlap=overlap,
         )
         files = prediction_lines(evaluation.predictions), document_lines(evaluation.scores)
         deliver(report, folder, *files, as_json=as_json, quiet=quiet)

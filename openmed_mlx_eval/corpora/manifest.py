@@ -59,18 +59,20 @@ def load_training_manifest(path: str | os.PathLike[str]) -> tuple[TrainingRow, .
     try:
         rows = tuple(_rows(path))
     except UsageError as error:
-        problem = str(error)
+        raise UsageError(f"--training-manifest: {error}") from None
     except Fault as fault:
         raise fault.at(FORMAT, None) from None
-    else:
-        if not any(row.is_comparable for row in rows):
-            what = "no row has a text or a SHA-256, so nothing can be compared" if rows else "there is no row in it"
-            raise InputError(FORMAT, what, remedy=_SHAPE)
-        return rows
-    raise UsageError(f"--training-manifest: {problem}")
+    if not any(row.is_comparable for row in rows):
+        what = "no row has a text or a SHA-256, so nothing can be compared" if rows else "there is no row in it"
+        raise InputError(FORMAT, what, remedy=_SHAPE)
+    return rows
 
 
 def _rows(path: str | os.PathLike[str]) -> Iterator[TrainingRow]:
+    try:
+        existing(path)
+    except UsageError:
+        raise UsageError("no such file or folder – check its spelling") from None
     if Path(path).suffix.lower() in _JSON and not Path(path).is_dir():
         (source,) = sources_of(path, _JSON, False)
         values = _lines(source) if _is_lines(source) else ((None, value) for value in _list(source))
@@ -86,7 +88,6 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[TrainingRow]:
 
 
 def _format(path: str | os.PathLike[str]) -> Format:
-    existing(path)
     with suppress(UsageError):
         return FORMATS[detect_format(path)]
     raise UsageError("nothing tells what it is – give JSON, JSONL, or a corpus whose names or first lines tell its format")

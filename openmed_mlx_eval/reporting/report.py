@@ -15,6 +15,7 @@ from typing import Any
 
 from ..corpora.document import Corpus
 from ..evaluation import Evaluation, Warning
+from ..overlap import TrainingOverlap
 
 SCHEMA = "openmed-mlx-eval/report"
 SCHEMA_VERSION = 1
@@ -39,9 +40,14 @@ def build_report(
     timing: Mapping[str, Any],
     warnings: Iterable[Warning] = (),
     partial: bool = False,
+    overlap: TrainingOverlap | None = None,
 ) -> dict[str, Any]:
-    """One run as the dict that is written. suite: None for the default. warnings: those beside the evaluation's own."""
+    """One run as the dict that is written. suite: None for the default. warnings: those beside the evaluation's own
+    and the overlap's. overlap: what a training manifest holds of the documents scored; None where none was given.
+    """
     labels = {label: counts.support for label, counts in sorted(evaluation.score.by_label.items()) if counts.support}
+    trained = {} if overlap is None else {"training_overlap": overlap.to_dict()}
+    said = (*warnings, *(overlap.warnings() if overlap is not None else ()), *evaluation.warnings)
     return {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
@@ -55,12 +61,13 @@ def build_report(
             "documents_scored": len(evaluation.documents),
             "spans": evaluation.score.overall.support,
             "labels": labels,
+            **trained,
         },
         "environment": dict(environment),
         "config": {**config, "labels": evaluation.label_map},
         "metrics": evaluation.metrics,
         "timing": dict(timing),
-        "warnings": [warning.to_dict() for warning in (*warnings, *evaluation.warnings)],
+        "warnings": [warning.to_dict() for warning in said],
         "partial": partial,
     }
 
