@@ -46,6 +46,7 @@ def test_readme_command_runs(line: str, tmp_path: Path) -> None:
     for name in ("GOLD.conll", "PREDICTED.conll"):
         (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
     names = {"MODEL": model_path(), "CORPUS": corpus_path(), "GOLD": corpus_path(), "PREDICTIONS": corpus_path()}
+    names |= dict.fromkeys(("A", "B", "TRAIN"), corpus_path())
     program, *words = shlex.split(line)
     assert program == "openmed-mlx-eval"
     words = ["31" if word == "128" else word for word in words]  # the demo's window is 126 tokens

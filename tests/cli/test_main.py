@@ -70,7 +70,7 @@ def test_a_group_alone_shows_its_help(program, arguments: list[str]) -> None:
     ("arguments", "says"),
     [
         ([CANARY], "no such command – choose one of run, score"),
-        (["corpus", CANARY], "no such command – choose one of check"),
+        (["corpus", CANARY], "no such command – choose one of agreement, check"),
         (["run", CANARY], "more arguments than the command takes – see openmed-mlx-eval run --help"),
         (["score", "a", "b", CANARY], "more arguments"),
         (["score"], "Missing argument 'GOLD'"),

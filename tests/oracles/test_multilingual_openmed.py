@@ -27,7 +27,7 @@ report = run_multilingual_ner_scorecard(
     [BenchmarkFixture.from_mapping(row) for row in rows],
     model_name="m",
     runner=lambda fixture, model, device: predicted[fixture.fixture_id],
-    min_exact_span_f1=0.72,
+    min_exact_span_f1=0.6,
 )
 json.dump(report.to_dict(), sys.stdout)
 """
@@ -61,7 +61,7 @@ def test_rows_and_gate_are_openmeds() -> None:
     ]
     predictions = {row["id"]: row["predicted"] for row in rows}
     ours = run_multilingual_ner_scorecard(
-        documents, model_name="m", runner=lambda document, *_: predictions[document.id], min_exact_span_f1=0.72
+        documents, model_name="m", runner=lambda document, *_: predictions[document.id], min_exact_span_f1=0.6
     ).metrics
     for key in ("scorecard", "per_benchmark_language"):
         assert len(ours[key]) == len(expected[key]) == 6

@@ -52,13 +52,6 @@ def test_kappa_is_cohens(pairs: list[tuple[str, str]]) -> None:
     assert value is None or -1 <= value <= 1
 
 
-@given(ratings)
-def test_kappa_is_scikit_learns(pairs: list[tuple[str, str]]) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics")
-    if len({category for pair in pairs for category in pair}) > 1:
-        assert close(cohen_kappa(table(pairs)), sklearn.cohen_kappa_score(*zip(*pairs, strict=True)))
-
-
 def test_kappa_of_a_textbook_table() -> None:
     """50 proposals, 20 yes by both, 15 no by both, 5 and 10 in dispute: p_o 0.7, p_e 0.5, kappa 0.4."""
     assert cohen_kappa({("y", "y"): 20, ("y", "n"): 5, ("n", "y"): 10, ("n", "n"): 15}) == pytest.approx(0.4)
