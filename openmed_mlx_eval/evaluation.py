@@ -75,8 +75,8 @@ def evaluate(
     by that groups no documents, and for an unknown rule of layers.
     """
     options = options or Options()
-    relabeled = (replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents)
-    golds = tuple(in_layers(document, layers) for document in relabeled)
+    named = (replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents)
+    golds = tuple(in_layers(document, layers) for document in named)
     predicted = tuple(
         layered(relabelled(spans, labels), layers, len(document.text))
         for document, spans in zip(documents, predictions, strict=True)

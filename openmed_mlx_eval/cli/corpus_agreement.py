@@ -17,7 +17,6 @@ from ..scoring.agreement import annotator_agreement
 from ..spans import Span
 
 _COLUMNS = ("Label", "Spans of {0}", "Spans of {1}", "Exact F1", "Relaxed F1", "Kappa")
-_PIPE_WIDTH = 10_000  # columns where no terminal limits them: rich would cut labels at 80
 
 
 @click.command("agreement")
@@ -75,33 +74,22 @@ def _named(spans: tuple[Span, ...], names: LabelMap) -> list[Span]:
 
 
 def _print_tables(result: Mapping[str, Any]) -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    from ..reporting.sections import rate
-    from ..reporting.text import printable
+    from ..reporting.sections import count, rate
+    from ..reporting.text import PIPE_WIDTH, rich_table
 
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
-        console.width = _PIPE_WIDTH
+        console.width = PIPE_WIDTH
     console.print(f"{result['annotators']} annotators, {result['documents']:,} documents, {result['tokens']:,} tokens")
     for pair in result["pairs"]:
-        one, other = pair["annotators"]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        for number, column in enumerate(_COLUMNS):
-            table.add_column(
-                column.format(one, other), justify="right" if number else "left", no_wrap=bool(number), overflow="fold"
-            )
-        for label, block in (("all", pair), *pair["by_label"].items()):
-            numbers = [f"{count:,}" for count in block["spans"]]
-            rates = [rate(block["exact"]["f1"]), rate(block["relaxed"]["f1"]), rate(block["kappa"])]
-            table.add_row(*map(Text, [printable(label), *numbers, *rates]))
-        console.print(table)
+        columns = [column.format(*pair["annotators"]) for column in _COLUMNS]
+        rows = [
+            [label, *map(count, block["spans"]), *map(rate, (block["exact"]["f1"], block["relaxed"]["f1"], block["kappa"]))]
+            for label, block in (("all", pair), *pair["by_label"].items())
+        ]
+        console.print(rich_table(columns, rows))
     if len(result["pairs"]) > 1:
-        mean = result["mean"]
-        console.print(
-            f"mean of the pairs: exact F1 {rate(mean['exact_f1'])}, relaxed F1 {rate(mean['relaxed_f1'])}, "
-            f"kappa {rate(mean['kappa'])}"
-        )
+        exact, relaxed, kappa = (rate(result["mean"][key]) for key in ("exact_f1", "relaxed_f1", "kappa"))
+        console.print(f"mean of the pairs: exact F1 {exact}, relaxed F1 {relaxed}, kappa {kappa}")

@@ -56,7 +56,7 @@ def print_report(report: Mapping[str, Any]) -> None:
 
     out = Console(soft_wrap=True)
     if not out.is_terminal:
-        out.width = _PIPE_WIDTH
+        out.width = PIPE_WIDTH
     for name, value in facts(report):
         out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
     out.print()
@@ -65,7 +65,7 @@ def print_report(report: Mapping[str, Any]) -> None:
             out.print(rich_table(section.columns, section.rows))
 
 
-_PIPE_WIDTH = 10_000
+PIPE_WIDTH = 10_000
 """Columns where no terminal limits them: rich would cut tables at 80."""
 
 
