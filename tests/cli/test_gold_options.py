@@ -136,3 +136,16 @@ def test_without_a_manifest_nothing_is_said_and_nothing_can_be_forbidden(program
     assert program("score", gold, gold, "--forbid-overlap").code == 2
     assert program("run", "--forbid-overlap").code == 2
     assert program("score", gold, gold, "--training-manifest", gold.parent / "none.json").code == 2
+
+
+def test_arrays_of_tags_have_no_text_to_compare(program, gold: Path, tmp_path: Path) -> None:
+    import numpy as np
+
+    path, names = tmp_path / "tags.npz", tmp_path / "names.json"
+    np.savez(path, gold=np.array([[0, 1]]), predicted=np.array([[0, 1]]))
+    names.write_text('["O", "B-NAME"]')
+    call = ["score", path, "--tag-names", names, "--json", "--bootstrap", 0]
+    assert program(*call).code == 0
+    said = program(*call, "--training-manifest", gold)
+    assert (said.code, said.out) == (2, "")
+    assert "--training-manifest compares texts" in said.err
