@@ -20,6 +20,8 @@ _PUBLIC = {
     "TokenClassifier": "runtime.classifier",
     "RunOptions": "benchmark",
     "run": "benchmark",
+    "load_run": "saved_runs",
+    "compare": "comparison",
     "EvalSpan": "scoring.api",
     "normalize_eval_spans": "scoring.api",
     "compute_exact_span_f1": "scoring.api",

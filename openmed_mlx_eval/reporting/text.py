@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .sections import sections
+from .sections import Section, sections
 
 
 def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -32,35 +32,41 @@ def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def to_markdown(report: Mapping[str, Any]) -> str:
     """report.md."""
-    parts = [f"# {_escaped(report['suite'])}", _markdown_table(("", ""), facts(report))]
+    parts = [f"# {escaped(report['suite'])}", markdown_table(("", ""), facts(report))]
     for section in sections(report["metrics"]):
-        parts += [f"## {_escaped(section.title)}", _markdown_table(section.columns, section.rows)]
+        parts += [f"## {escaped(section.title)}", markdown_table(section.columns, section.rows)]
     mapped = report["config"]["labels"]["mapped"]
     if mapped:
-        parts += ["## Label names", _markdown_table(("In the data", "Scored as"), sorted(mapped.items()))]
+        parts += ["## Label names", markdown_table(("In the data", "Scored as"), sorted(mapped.items()))]
     if report["warnings"]:
-        lines = [f"- **{w['code']}** ({w['count']:,}): {_escaped(w['message'])}" for w in report["warnings"]]
+        lines = [f"- **{w['code']}** ({w['count']:,}): {escaped(w['message'])}" for w in report["warnings"]]
         parts += ["## Warnings", "\n".join(lines)]
     files = report["model"].get("files") or {}
     versions = [(key, str(value)) for key, value in report["environment"].items() if value is not None]
-    parts += ["## Provenance", _markdown_table(("", ""), versions)]
+    parts += ["## Provenance", markdown_table(("", ""), versions)]
     hashes = [*sorted(files.items()), ("corpus", report["corpus"]["sha256"])]
-    parts.append(_markdown_table(("File", "SHA-256"), hashes))
+    parts.append(markdown_table(("File", "SHA-256"), hashes))
     return "\n\n".join(parts) + "\n"
 
 
 def print_report(report: Mapping[str, Any]) -> None:
     """Tables on stdout."""
+    print_tables(facts(report), sections(report["metrics"]))
+
+
+def print_tables(lines: Sequence[tuple[str, str]], tables: Iterable[Section]) -> None:
+    """Named lines, then the tables that are brief, on stdout."""
     from rich.console import Console
     from rich.text import Text
 
     out = Console(soft_wrap=True)
     if not out.is_terminal:
         out.width = _PIPE_WIDTH
-    for name, value in facts(report):
+    for name, value in lines:
         out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
-    out.print()
-    for section in sections(report["metrics"]):
+    if lines:
+        out.print()
+    for section in tables:
         if section.brief:
             out.print(_rich_table(section.columns, section.rows))
 
@@ -98,13 +104,14 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     return table
 
 
-def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of text, the first column to the left and, of three or more, the others to the right."""
     aligned = ["---", *["---:"] * (len(columns) - 1)] if len(columns) > 2 else ["---"] * len(columns)
-    lines = [[_escaped(column) for column in columns], aligned, *([_escaped(cell) for cell in row] for row in rows)]
+    lines = [[escaped(column) for column in columns], aligned, *([escaped(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _escaped(cell: Any) -> str:
+def escaped(cell: Any) -> str:
     """A cell that Markdown shows as it is: one line, no column of its own, no markup, link or HTML."""
     return printable(_MARKUP.sub(r"\\\g<0>", str(cell).replace("\n", " "))).replace("&", "&amp;").replace("<", "&lt;")
 

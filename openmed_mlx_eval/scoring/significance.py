@@ -98,5 +98,5 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     least = 1.0
     for rank in range(len(ranked), 0, -1):
         value, at = ranked[rank - 1]
-        adjusted[at] = least = min(least, value * len(ranked) / rank)
+        adjusted[at] = least = min(least, value * (len(ranked) / rank))
     return adjusted
