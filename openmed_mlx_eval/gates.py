@@ -43,7 +43,9 @@ SHORT = {
 }
 """{short name: keys in metrics}."""
 
-_RULE = re.compile(r"\s*(?P<path>\S.*?)\s*(?P<operator><=|>=|==|<|>)\s*(?P<limit>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", re.DOTALL)
+_RULE = re.compile(
+    r"\s*(?P<path>\S.*?)(?<![=<>!])\s*(?P<operator><=|>=|==|<|>)\s*(?P<limit>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", re.DOTALL
+)
 _BOUND = re.compile(r"\.(lower|upper)$")
 _WITHOUT_GOLD = ("latency", "resources")
 _LESS_IS_BETTER = re.compile(r"leak|over_redaction|invalid|false_|missed|spurious|error|brier|_ms$|_mib$")
