@@ -25,6 +25,8 @@ _PUBLIC = {
     "load_training_manifest": "corpora.manifest",
     "training_overlap": "overlap",
     "annotator_agreement": "scoring.agreement",
+    "load_run": "saved_runs",
+    "compare": "comparison",
     "EvalSpan": "scoring.api",
     "normalize_eval_spans": "scoring.api",
     "compute_exact_span_f1": "scoring.api",

@@ -27,6 +27,8 @@ _DOCUMENT = (
     "redactable",
     "without_text",
 )
+_TOO_MANY = 1 << 53
+"""From here on a float, in which counts are resampled, skips integers."""
 _REMEDY = "give a run folder as this version of the program wrote it"
 
 Integers = TypeVar("Integers", LabelScore, Covered, SemevalScore)
@@ -56,8 +58,11 @@ def _filled(counts: Any) -> dict[str, int]:
     return {name: value for name, value in counts._asdict().items() if value}
 
 
-def load_document_scores(path: str | Path) -> list[Row]:
-    """The rows of a documents.jsonl, in corpus order. Raises InputError for a file that is none, naming the line."""
+def load_document_scores(path: str | Path, where: str = FORMAT) -> list[Row]:
+    """The rows of a documents.jsonl, in corpus order. Raises InputError for a file that is none, naming the line.
+
+    where: what messages call the file.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
     except OSError as error:
@@ -65,18 +70,18 @@ def load_document_scores(path: str | Path) -> list[Row]:
     except UnicodeDecodeError:
         what = "the file is not UTF-8"
     else:
-        return [_loaded(line, number) for number, line in enumerate(lines, start=1) if line]
-    raise InputError(FORMAT, what, remedy=_REMEDY)
+        return [_loaded(line, number, where) for number, line in enumerate(lines, start=1) if line]
+    raise InputError(where, what, remedy=_REMEDY)
 
 
-def _loaded(line: str, number: int) -> Row:
+def _loaded(line: str, number: int, where: str) -> Row:
     try:
         value = json.loads(line)
         if value["document"] == number - 1:
             return _row(value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
-    raise InputError(FORMAT, "a line that is no document's scores", line=number, remedy=_REMEDY) from None
+    raise InputError(where, "a line that is no document's scores", line=number, remedy=_REMEDY) from None
 
 
 def _row(value: Mapping[str, Any]) -> Row:
@@ -100,6 +105,6 @@ def _read(kind: type[Integers], counts: Mapping[str, Any]) -> Integers:
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value < _TOO_MANY:
         raise ValueError("no count")
     return value

@@ -20,6 +20,12 @@ class UsageError(EvaluationError):
     exit_code = 2
 
 
+class GateError(EvaluationError):
+    """Everything worked, and the numbers are not what was asked of them."""
+
+    exit_code = 3
+
+
 class ModelError(EvaluationError):
     """A model directory that cannot be run, or that gave numbers which are none."""
 

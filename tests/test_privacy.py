@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import small_corpora
 from runtime.tiny_models import write_model
 
 from openmed_mlx_eval.cli.main import cli
+from openmed_mlx_eval.errors import EvaluationError
 
 CANARY = "QZX-7781"
 Arguments = list[object]
@@ -75,6 +77,24 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.corpus, at.corpus, "--tag-names", at.corpus],
         [at.corpus, f"{at.corpus}.npz", "--tag-names", at.corpus],
     ],
+    "compare": lambda at: [
+        [scored(at, "a"), scored(at, "b"), "--output", at.out / "compared"],
+        [scored(at, "a"), scored(at, "c", "--label-map", "none"), "--json", "--max-loss", 0],
+        [scored(at, "a"), scored(at, "d", "--limit", 1), "--bootstrap", 0],
+        [scored(at, "a"), at.corpus],
+        [at.corpus, at.corpus, "--output", at.corpus],
+        [at.corpus, at.corpus, "--metric", at.corpus],
+        [at.model, at.corpus, at.corpus],
+    ],
+    "gate": lambda at: [
+        [scored(at, "a"), "--fail-under", "documents=1", "--json"],
+        [scored(at, "a"), "--fail-under", "exact_f1=0.99", "--fail-under", "predicted=10000"],
+        [scored(at, "a"), "--fail-under", at.corpus],
+        [scored(at, "a"), "--fail-over", f"{at.corpus}=1"],
+        [scored(at, "a"), "--rules", at.corpus],
+        [at.corpus, "--fail-under", "exact_f1=0"],
+        [at.corpus, at.corpus],
+    ],
     "corpus check": lambda at: [[at.corpus], [at.corpus, "--json"], [at.corpus, "--format", "i2b2"]],
     "corpus stats": lambda at: [[at.corpus], [at.corpus, "--json", "--skip-bad"], [at.corpus, "--format", "brat"]],
     "corpus agreement": lambda at: [
@@ -100,6 +120,15 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     ],
     "doctor": lambda at: [[], ["--json"], [at.corpus]],
 }
+
+
+def scored(at: Place, name: str, *options: object) -> Path:
+    """A run folder of the corpus against itself; a folder that is not there if the corpus is too bad for one."""
+    folder = at.out / "runs" / name
+    with suppress(EvaluationError):
+        arguments = ["score", at.corpus, at.corpus, "--output", folder, "--quiet", *options]
+        cli.main([str(argument) for argument in arguments], standalone_mode=False)
+    return folder
 
 
 def commands(command: click.Command, path: str = "") -> Iterator[str]:
@@ -377,6 +406,9 @@ class Panic(BaseException):
         ("score", "openmed_mlx_eval.predictions._matched"),
         ("corpus agreement", "openmed_mlx_eval.cli.corpus_agreement.annotator_agreement"),
         ("score", "openmed_mlx_eval.corpora.loading.gold_of"),
+        ("compare", "openmed_mlx_eval.saved_runs.load_document_scores"),
+        ("compare", "openmed_mlx_eval.reporting.comparison.to_markdown"),
+        ("gate", "openmed_mlx_eval.cli.gate.check"),
         ("corpus check", "openmed_mlx_eval.corpora.loading.gold_of"),
         ("corpus stats", "openmed_mlx_eval.cli.corpus.CorpusStats.of"),
         ("corpus convert", "openmed_mlx_eval.cli.corpus.save"),

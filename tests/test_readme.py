@@ -40,13 +40,23 @@ def test_readme_tour_prints_what_it_shows(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "demo-run").iterdir()) == ["predictions.jsonl", "report.json", "report.md"]
 
 
+@pytest.fixture(scope="module")
+def saved_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folder of the demo's gold against itself."""
+    folder = tmp_path_factory.mktemp("runs")
+    call(["score", str(corpus_path()), str(corpus_path()), "--output", "run"], folder)
+    return folder / "run"
+
+
 @pytest.mark.parametrize("line", "".join(blocks("text")[:1]).splitlines())
-def test_readme_command_runs(line: str, tmp_path: Path) -> None:
+def test_readme_command_runs(line: str, saved_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "gates.toml").write_text(*blocks("toml"), encoding="utf-8")
     (tmp_path / "labels.json").write_text('{"DATE": "WHEN"}', encoding="utf-8")
     for name in ("GOLD.conll", "PREDICTED.conll"):
         (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
     names = {"MODEL": model_path(), "CORPUS": corpus_path(), "GOLD": corpus_path(), "PREDICTIONS": corpus_path()}
     names |= dict.fromkeys(("A", "B", "TRAIN"), corpus_path())
+    names |= dict.fromkeys(("RUN", "RUN_A", "RUN_B"), saved_run)
     program, *words = shlex.split(line)
     assert program == "openmed-mlx-eval"
     words = ["31" if word == "128" else word for word in words]  # the demo's window is 126 tokens

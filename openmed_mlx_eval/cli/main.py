@@ -21,6 +21,8 @@ from ..errors import EvaluationError
 COMMANDS: dict[str, str] = {
     "run": "Score a model on a corpus.",
     "score": "Score a predictions file against gold.",
+    "compare": "Compare two runs of one corpus, with intervals and p-values.",
+    "gate": "Hold a report against rules; exit 3 if one is not met.",
     "corpus": "Check, count, convert and compare corpora.",
     "convert": "Convert a Hugging Face checkpoint to an artifact.",
     "doctor": "Say what this machine can run, and what to install for more.",

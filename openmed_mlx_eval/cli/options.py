@@ -24,7 +24,7 @@ from ..scoring.bundle import Options
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     def apply(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
@@ -37,7 +37,7 @@ def choice(values: Sequence[str]) -> click.Choice[str]:
     return click.Choice(list(values))
 
 
-corpus_options = _all(
+corpus_options = all_of(
     click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by the path if not given."),
     click.option("--discontinuous", type=choice(list(DISCONTINUOUS)), default="hull", show_default=True,
                  help="What becomes of a gold annotation in several pieces."),
@@ -53,7 +53,7 @@ corpus_options = _all(
     click.option("--forbid-overlap", is_flag=True, help="Fail if a document is in the training manifest."),
 )  # fmt: skip
 
-model_options = _all(
+model_options = all_of(
     click.option("--engine", type=choice(ENGINES), default="auto", show_default=True, help="What computes."),
     click.option("--device", type=choice(DEVICES), default="auto", show_default=True, help="What it computes on."),
     click.option("--dtype", type=choice(DTYPES), default="auto", show_default=True, help="What it computes in."),
@@ -64,28 +64,37 @@ model_options = _all(
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
 )  # fmt: skip
 
-scoring_options = _all(
-    click.option("--slice-by", multiple=True, metavar="KEY",
-                 help="Score each value of this metadata key apart, as language and script are; may be given again."),
-    click.option("--abstain", metavar="NUMBER|FILE",
-                 help='Decline predictions below this confidence; or JSON {"LABEL": number, "*": number}.'),
+bootstrap_options = all_of(
     click.option("--bootstrap", type=click.IntRange(min=0), default=1000, show_default=True, metavar="N",
                  help="Confidence intervals from N resamples of the documents; 0 for none."),
     click.option("--interval", "interval_method", type=choice(METHODS), default="bca", show_default=True,
                  help="How the intervals are made."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the resampling."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the resampling."),
+)  # fmt: skip
+
+scoring_options = all_of(
+    click.option("--slice-by", multiple=True, metavar="KEY",
+                 help="Score each value of this metadata key apart, as language and script are; may be given again."),
+    click.option("--abstain", metavar="NUMBER|FILE",
+                 help='Decline predictions below this confidence; or JSON {"LABEL": number, "*": number}.'),
+    bootstrap_options,
 )  # fmt: skip
 
 
 def scoring_of(options: dict[str, Any]) -> Options:
     """The values of `scoring_options`, taken out of a command's options. Raises UsageError."""
-    resamples, method, seed = (options.pop(name) for name in ("bootstrap", "interval_method", "seed"))
     abstain = options.pop("abstain")
     return Options(
         slice_by=options.pop("slice_by"),
         thresholds=None if abstain is None else thresholds_of(abstain),
-        bootstrap=Bootstrap(resamples, seed=seed, method=method) if resamples else None,
+        bootstrap=bootstrap_of(options),
     )
+
+
+def bootstrap_of(options: dict[str, Any]) -> Bootstrap | None:
+    """The values of `bootstrap_options`, taken out of a command's options."""
+    resamples, method, seed = (options.pop(name) for name in ("bootstrap", "interval_method", "seed"))
+    return Bootstrap(resamples, seed=seed, method=method) if resamples else None
 
 
 def thresholds_of(value: str) -> Thresholds:
@@ -103,7 +112,7 @@ def thresholds_of(value: str) -> Thresholds:
     return parsed_thresholds(table)
 
 
-output_options = _all(
+output_options = all_of(
     click.option("--output", metavar="DIR", help="Write report.json, report.md, predictions.jsonl and documents.jsonl there."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json instead of tables."),
     click.option("--quiet", is_flag=True, help="No progress and no warnings on stderr."),

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
+from .gate import gate_options, gates_of, hold
 from .options import corpus_options, deliver, model_options, output_options, run_folder, scoring_of, scoring_options
 
 
@@ -20,6 +21,7 @@ from .options import corpus_options, deliver, model_options, output_options, run
 @corpus_options
 @model_options
 @scoring_options
+@gate_options
 @output_options
 def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
     from ..benchmark import RunOptions, run
@@ -27,11 +29,12 @@ def command(model: str | None, corpus: str | None, output: str | None, as_json: 
     if (model is None) != (corpus is None):
         missing = "--corpus" if corpus is None else "--model"
         raise UsageError(f"{missing} is missing – give both --model and --corpus, or neither for the embedded demo")
-    started = time.perf_counter()
+    started, gates = time.perf_counter(), gates_of(options)
     with run_folder(output) as folder:
         chosen = RunOptions(model=model, corpus=corpus, scoring=scoring_of(options), **options)
         result = run(chosen, progress=None if quiet else progress_bar, started=started)
         deliver(result.report, folder, result.prediction_lines(), result.document_lines(), as_json=as_json, quiet=quiet)
+    hold(result.report, gates)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..corpora import FORMATS
+from .gate import gate_options, gates_of, hold
 from .options import choice, corpus_options, deliver, output_options, run_folder, scoring_of, scoring_options
 from .tag_options import load_tags, tag_options
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 )
 @tag_options
 @scoring_options
+@gate_options
 @output_options
 def command(
     gold: str,
@@ -54,7 +56,7 @@ def command(
     from ..reporting.report import build_report, now
     from ..tag_evaluation import with_tags
 
-    started = time.perf_counter()
+    started, gates = time.perf_counter(), gates_of(options)
     if gold == predictions == STDIN:
         raise UsageError("only one of GOLD and PREDICTIONS can be -")
     with run_folder(output) as folder:
@@ -92,6 +94,7 @@ def command(
         )
         files = prediction_lines(evaluation.predictions), document_lines(evaluation.scores)
         deliver(report, folder, *files, as_json=as_json, quiet=quiet)
+    hold(report, gates)
 
 
 def _read(

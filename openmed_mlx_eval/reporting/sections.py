@@ -29,6 +29,10 @@ def count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
+def percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
 HEADLINES = (
     ("exact", "exact_span_f1"),
     ("relaxed", "relaxed_span_f1"),
@@ -57,8 +61,7 @@ def _with_interval(
     """Columns and rows, with a column for the interval of F1 where the report has intervals."""
     if "uncertainty" not in metrics:
         return columns, [row for row, _ in rows]
-    share = f"{metrics['uncertainty']['level']:.0%}".replace("%", " %")
-    return (*columns, f"F1, {share}"), [[*row, interval(block)] for row, block in rows]
+    return (*columns, f"F1, {percent(metrics['uncertainty']['level'])}"), [[*row, interval(block)] for row, block in rows]
 
 
 def _scores(metrics: Metrics) -> Iterator[Section]:

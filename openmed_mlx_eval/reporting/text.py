@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .sections import sections
+from .sections import Section, sections
 
 
 def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -51,16 +51,22 @@ def to_markdown(report: Mapping[str, Any]) -> str:
 
 def print_report(report: Mapping[str, Any]) -> None:
     """Tables on stdout."""
+    print_tables(facts(report), sections(report["metrics"]))
+
+
+def print_tables(lines: Sequence[tuple[str, str]], tables: Iterable[Section]) -> None:
+    """Named lines, then the tables that are brief, on stdout."""
     from rich.console import Console
     from rich.text import Text
 
     out = Console(soft_wrap=True)
     if not out.is_terminal:
         out.width = PIPE_WIDTH
-    for name, value in facts(report):
+    for name, value in lines:
         out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
-    out.print()
-    for section in sections(report["metrics"]):
+    if lines:
+        out.print()
+    for section in tables:
         if section.brief:
             out.print(rich_table(section.columns, section.rows))
 
@@ -99,6 +105,7 @@ def rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of text, the first column to the left and, of three or more, the others to the right."""
     aligned = ["---", *["---:"] * (len(columns) - 1)] if len(columns) > 2 else ["---"] * len(columns)
     lines = [[escaped(column) for column in columns], aligned, *([escaped(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

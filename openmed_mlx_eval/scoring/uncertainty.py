@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .bootstrap import Bootstrap, intervals
+from .bootstrap import Bootstrap, in_fixed_order, intervals
 from .coverage import NOTHING, Coverage, Covered
 from .critical import CriticalScore
 from .scorecard import AVERAGED, DocumentScore, LabelScore
@@ -50,7 +50,7 @@ _RULES = {"exact": "exact_span_f1", "relaxed": "relaxed_span_f1", "relaxed_maxim
 def with_intervals(block: dict[str, Any], rows: Sequence[Row], how: Bootstrap) -> None:
     """Put intervals into the metrics block, and `uncertainty`, which says how they were made."""
     labels = list(block["by_label"])
-    found = intervals(_in_fixed_order(count_matrix(rows, labels)), lambda sums: rates(sums, labels), how)
+    found = intervals(in_fixed_order(count_matrix(rows, labels)), lambda sums: rates(sums, labels), how)
     for place, interval in found.items():
         owner = block
         for key in place.block:
@@ -67,17 +67,6 @@ def with_intervals(block: dict[str, Any], rows: Sequence[Row], how: Bootstrap) -
         "unit": "document",
         "documents": len(rows),
     }
-
-
-def _in_fixed_order(counts: Floats) -> Floats:
-    """The rows in an order that hangs on their values alone, so that the order of documents changes no interval.
-
-    Sorted by a product with fixed random integers: exact, and rows that tie are the same for all that matters here.
-    """
-    import numpy as np
-
-    keys = np.random.default_rng(0).integers(1, 1 << 40, size=counts.shape[1])
-    return counts[np.argsort(counts.astype(np.int64) @ keys, kind="stable")]
 
 
 def count_matrix(rows: Sequence[Row], labels: Sequence[str]) -> Floats:
