@@ -86,6 +86,14 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.corpus, at.corpus, "--metric", at.corpus],
         [at.model, at.corpus, at.corpus],
     ],
+    "report": lambda at: [
+        [scored(at, "a"), "--output", at.out / "page", "--model-card", "--json"],
+        [scored(at, "a"), scored(at, "b", "--label-map", "none"), "--output", at.out / "pages"],
+        [scored(at, "a"), "--output", at.out / "card", "--model-card", "--dataset-id", at.corpus],
+        [scored(at, "a"), "--output", at.corpus],
+        [at.corpus],
+        [at.corpus, at.corpus],
+    ],
     "gate": lambda at: [
         [scored(at, "a"), "--fail-under", "documents=1", "--json"],
         [scored(at, "a"), "--fail-under", "exact_f1=0.99", "--fail-under", "predicted=10000"],

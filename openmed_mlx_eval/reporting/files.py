@@ -60,6 +60,7 @@ class RunFolder:
             os.umask(umask)
             for name, temporary in list(staged.items()):
                 Path(temporary).chmod(0o666 & ~umask)  # mkstemp's 0600 is for secrets; these are for colleagues
+                (self.path / name).parent.mkdir(exist_ok=True)  # .eval_results/
                 Path(temporary).replace(self.path / name)
                 del staged[name]
         except OSError as error:
