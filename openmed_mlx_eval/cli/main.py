@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "score": "Score a predictions file against gold.",
     "compare": "Compare two runs of one corpus, with intervals and p-values.",
     "gate": "Hold a report against rules; exit 3 if one is not met.",
+    "generate": "Score a language model's tagging of a corpus.",
     "corpus": "Check, count, convert and compare corpora.",
     "convert": "Convert a Hugging Face checkpoint to an artifact.",
     "doctor": "Say what this machine can run, and what to install for more.",
