@@ -27,6 +27,8 @@ _PUBLIC = {
     "annotator_agreement": "scoring.agreement",
     "load_run": "saved_runs",
     "compare": "comparison",
+    "GenerateOptions": "generative.running",
+    "run_generative": "generative.running",
     "EvalSpan": "scoring.api",
     "normalize_eval_spans": "scoring.api",
     "compute_exact_span_f1": "scoring.api",

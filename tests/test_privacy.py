@@ -103,6 +103,18 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.corpus, "--fail-under", "exact_f1=0"],
         [at.corpus, at.corpus],
     ],
+    "generate": lambda at: [
+        ["--answers", answers_for(at), "--corpus", at.corpus, "--output", at.out / "generate"],
+        ["--answers", answers_for(at), "--corpus", at.corpus, "--json", "--align", "evalscope", "--format", "conll"],
+        ["--answers", answers_for(at), "--corpus", at.corpus, "--shots-file", at.corpus, "--shots", 2],
+        ["--answers", at.corpus, "--corpus", at.corpus],
+        ["--answers", answers_for(at), "--corpus", at.corpus, "--benchmark", "custom", "--protocol", at.corpus],
+        ["--answers", answers_for(at), "--corpus", at.corpus, "--benchmark", "custom", "--entity", f"<{CANARY}>"],
+        ["--endpoint", f"http://{CANARY}.example/v1", "--corpus", at.corpus],
+        ["--endpoint", "http://127.0.0.1:9/v1", "--corpus", at.corpus],
+        ["--model", at.corpus, "--corpus", at.corpus, "--adapter", at.corpus],
+        ["--corpus", at.corpus, at.corpus],
+    ],
     "corpus check": lambda at: [[at.corpus], [at.corpus, "--json"], [at.corpus, "--format", "i2b2"]],
     "corpus stats": lambda at: [[at.corpus], [at.corpus, "--json", "--skip-bad"], [at.corpus, "--format", "brat"]],
     "corpus agreement": lambda at: [
@@ -137,6 +149,18 @@ def scored(at: Place, name: str, *options: object) -> Path:
         arguments = ["score", at.corpus, at.corpus, "--output", folder, "--quiet", *options]
         cli.main([str(argument) for argument in arguments], standalone_mode=False)
     return folder
+
+
+def answers_for(at: Place) -> Path:
+    """A language model's answers, with the canary in and out of tags and as a tag, for three documents."""
+    answers = (
+        f"<think>{CANARY}</think><response>dr <anatomy>{CANARY}</anatomy> saw <{CANARY}>{CANARY} in <QZX>ward</QZX> 7</response>",
+        f"I think that {CANARY} has a fever",
+        f"<response><anatomy>{CANARY}",
+    )
+    path = at.corpus.parent / f"{CANARY}-answers.jsonl"
+    path.write_text("".join(json.dumps({"document": n, "answer": answer}) + "\n" for n, answer in enumerate(answers)), "utf-8")
+    return path
 
 
 def commands(command: click.Command, path: str = "") -> Iterator[str]:
@@ -411,6 +435,8 @@ class Panic(BaseException):
         ("run", "openmed_mlx_eval.runtime.decoding.Decoder.spans"),
         ("run", "openmed_mlx_eval.evaluation.score_case"),
         ("run", "openmed_mlx_eval.cli.options.to_markdown"),
+        ("generate", "openmed_mlx_eval.generative.running.align"),
+        ("generate", "openmed_mlx_eval.generative.journal._object"),
         ("score", "openmed_mlx_eval.predictions._matched"),
         ("corpus agreement", "openmed_mlx_eval.cli.corpus_agreement.annotator_agreement"),
         ("score", "openmed_mlx_eval.corpora.loading.gold_of"),

@@ -21,6 +21,7 @@ from ..errors import EvaluationError
 COMMANDS: dict[str, str] = {
     "run": "Score a model on a corpus.",
     "score": "Score a predictions file against gold.",
+    "generate": "Score a language model's tagging of a corpus.",
     "compare": "Compare two runs of one corpus, with intervals and p-values.",
     "gate": "Hold a report against rules; exit 3 if one is not met.",
     "report": "Make a page of a run, or of several, and what a model card may say.",

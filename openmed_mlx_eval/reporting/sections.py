@@ -221,10 +221,42 @@ def _abstention(metrics: Metrics) -> Iterator[Section]:
     yield Section("Abstention", ("Measure", "Rate", "Predictions"), rows, brief=True)
 
 
+def _answers(metrics: Metrics) -> Iterator[Section]:
+    """What became of a language model's answers and their tags, and what they cost."""
+    block = metrics.get("generative")
+    if block is None:
+        return
+    lost = [[f"lost tags: {reason}", count(number), "tags"] for reason, number in block["lost_tags_by_reason"].items()]
+    states = [[f"answers: {state}", count(number), "answers"] for state, number in block["states"].items() if number]
+    changed = block["documents_changed_by_alignment"]
+    differ = [] if changed is None else [["not as aligned faithfully", count(changed), "documents"]]
+    yield Section("Answers", ("Answers and tags", "Count", "Of"), [*states, *lost, *differ], True)
+    scores, cost = block["token_level"], block["cost"]
+    waits = cost["time_to_first_token_s"]
+    numbers = [
+        ["usable answers", rate(block["usable_answer_rate"])],
+        *([f"{name}, over tokens", rate(scores[name])] for name in (*_PRF, "accuracy")),
+        *(
+            [name, f"{value:,.2f}"]
+            for name, value in (
+                ("tokens of an answer", cost["answer_tokens_per_document"]),
+                ("seconds a document", cost["seconds_per_document"]),
+                ("tokens a second", cost["answer_tokens_per_second"]),
+                ("seconds to the first token, median", waits["p50"]),
+                ("seconds to the first token, 95 %", waits["p95"]),
+                ("cold start, seconds", cost["cold_start_s"]),
+            )
+            if value is not None
+        ),
+    ]
+    yield Section(f"Protocol {block['protocol']}, {block['alignment']} alignment", ("Measure", "Value"), numbers, True)
+
+
 _SECTIONS: tuple[Callable[[Metrics], Iterator[Section]], ...] = (
     _scores,
     _labels,
     _tags,
+    _answers,
     _coverage,
     _slices,
     _abstention,
