@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from openmed_mlx_eval.scoring import Bootstrap, Case, metrics, score_case
+from openmed_mlx_eval.scoring import Bootstrap, Case, metrics, score_cases
 from openmed_mlx_eval.scoring.bootstrap import intervals
 from openmed_mlx_eval.scoring.bundle import CaseScore
 from openmed_mlx_eval.scoring.matching import components
@@ -58,7 +58,7 @@ def corpus(documents: int, labels: list[str] | None = None, spans: int = SPANS_P
 
 
 def bundle(cases: list[Case]) -> dict[str, Any]:
-    return metrics([score_case(case, ordinal) for ordinal, case in enumerate(cases, 1)])
+    return metrics(score_cases(cases))
 
 
 def seconds(work: Callable[[], object], runs: int = 3) -> float:

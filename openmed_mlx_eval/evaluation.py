@@ -15,7 +15,7 @@ from typing import Any
 from .corpora.document import Corpus, Document
 from .labels import LabelMap
 from .layers import kept, layered
-from .scoring.bundle import Case, CaseScore, Options, metrics, score_case
+from .scoring.bundle import Case, CaseScore, Options, metrics, score_cases
 from .scoring.scorecard import DocumentScore, total
 from .spans import Span
 
@@ -82,8 +82,7 @@ def evaluate(
         for document, spans in zip(documents, predictions, strict=True)
     )
     slices = slice_values(golds, options.slice_by)
-    rows = enumerate(zip(golds, predicted, slices, strict=True), start=1)
-    scores = tuple(score_case(_case(*row), ordinal) for ordinal, row in rows)
+    scores = tuple(score_cases(_case(*row) for row in zip(golds, predicted, slices, strict=True)))
     score = total(one.spans for one in scores)
     known = {labels(label) for label in model_labels} if model_labels is not None else None
     return Evaluation(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .abstention import parsed_thresholds
 from .bootstrap import Bootstrap
-from .bundle import Case, CaseScore, Options, metrics, score_case, total_scores
+from .bundle import Case, CaseScore, Options, metrics, score_case, score_cases, total_scores
 from .counts import Counts
 from .matching import pairs
 from .scorecard import DocumentScore, score_document, scorecard, total
@@ -32,6 +32,7 @@ __all__ = [
     "pairs",
     "parsed_thresholds",
     "score_case",
+    "score_cases",
     "score_document",
     "scorecard",
     "tag_scores",

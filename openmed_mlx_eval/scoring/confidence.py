@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import isfinite
-from operator import index
+from operator import attrgetter, index
 from typing import NamedTuple
 
 from ..spans import Span
-from .validity import Triple
+from .validity import Triple, reason_of
 
 WITHOUT_SCORE = "without_score"
+_KEY = attrgetter("start", "end", "label")
 
 
 class Judged(NamedTuple):
@@ -70,7 +71,7 @@ def judge(gold: Sequence[Triple], predicted: Sequence[Span], language: str) -> C
     if None in confidences:
         problems = (problem_of_score(score) for score in scores)
         unusable.update(problem for problem in problems if problem)
-    keys = [(_place(span.start), _place(span.end), span.label) for span in predicted]
+    keys = list(map(_KEY, predicted))
     right = _right(gold, keys, confidences)
     judged = Judged(language, tuple(key[2] for key in keys), tuple(confidences), tuple(right))
     return Confidences((judged,), len(gold), tuple(sorted(unusable.items())))
@@ -86,8 +87,12 @@ def _place(offset: object) -> int:
 def _right(gold: Sequence[Triple], keys: Sequence[Triple], confidences: Sequence[float | None]) -> list[bool]:
     """Which predictions get a gold span. Only where predictions repeat does confidence decide."""
     free = Counter(gold)
-    claims = Counter(keys)
-    hits = [key in free for key in keys]
+    try:
+        claims = Counter(keys)
+    except TypeError:  # an offset of a predictions file may be a list
+        keys = [(_place(start), _place(end), label) for start, end, label in keys]
+        claims = Counter(keys)
+    hits = [key in free and (type(key[0]) is type(key[1]) is int or not reason_of(*key[:2], key[1])) for key in keys]
     if len(claims) == len(keys):
         return hits
     order = sorted(range(len(keys)), key=lambda place: -_or_none_at_all(confidences[place]))
