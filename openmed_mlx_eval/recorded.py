@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from .corpora import DISCONTINUOUS, FORMATS, load_corpus
 from .corpora.document import Document
@@ -24,8 +23,6 @@ from .spans import Span
 
 REPORT = "report.json"
 _REMEDY = "give a folder as `run` or `score` wrote it with --output"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def load_recorded(folder: str | Path, corpus: str | Path) -> Recorded:
         raise InputError(
             "corpus", "its files are not those of the run: the SHA-256 is another", remedy="give the corpus the run was made with"
         )
-    documents = tuple(_renamed(document, config["labels"]["mapped"]) for document in islice(read.documents, config["limit"]))
+    documents = tuple(_renamed(document, config["labels"]["mapped"]) for document in read.documents[: config["limit"]])
     made = load_predictions(Path(folder) / "predictions.jsonl", read.documents, PREDICTIONS, scored=len(documents))
     gold, predicted = sum(len(one.gold_spans) for one in documents), sum(map(len, made.spans))
     if (gold, predicted) != (said["spans"], report["metrics"]["predicted"]):

@@ -214,7 +214,8 @@ def _lines(value: Any, indent: str = "") -> str:
     """JSON with a list or object of plain values on one line: a row of a table is read as a row."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if not any(one and isinstance(one, dict | list) for one in inner):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        separators = (",", ":") if isinstance(value, list) else None
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=separators)
     deeper = indent + " "
     if isinstance(value, dict):
         parts = [f"{json.dumps(key, ensure_ascii=False)}: {_lines(one, deeper)}" for key, one in value.items()]

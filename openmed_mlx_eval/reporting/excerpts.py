@@ -59,12 +59,18 @@ def marked(text: str, example: ErrorSpanExample) -> list[Piece]:
     pieces: list[Piece] = [("…", "dim")] if first > 0 else []
     for start, end in pairwise(sorted(bounds)):
         style = _STYLES[_covers(gold, start), _covers(predicted, start)]
-        opened = "".join(marks[0] for span, marks in spans if span[0] == start)
-        closed = "".join(marks[1] for span, marks in reversed(spans) if span[1] == end)
+        opened = "".join(marks[0] for span, marks in sorted(spans, key=_longest_last)[::-1] if span[0] == start)
+        closed = "".join(marks[1] for span, marks in sorted(spans, key=_longest_last) if span[1] == end)
         pieces += [(opened, "bold"), (_shown(text[start:end]), style), (closed, "bold")]
     if last < len(text):
         pieces.append(("…", "dim"))
     return [piece for piece in pieces if piece[0]]
+
+
+def _longest_last(marked_span: tuple[tuple[int, int], str]) -> tuple[int, bool]:
+    """So that marks nest wherever the spans do; the gold span is around an equal prediction."""
+    (start, end), marks = marked_span
+    return end - start, marks == "[]"
 
 
 def _covers(span: tuple[int, int] | None, offset: int) -> bool:

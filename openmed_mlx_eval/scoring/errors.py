@@ -181,8 +181,10 @@ def _compared(gold: Triples, predicted: Triples) -> tuple[list[str], list[Findin
     errors: list[Finding] = []
     i = j = 0
     for i0, i1, j0, j1 in components(gold, predicted):
-        errors += [Finding(one, None) for one in gold[i:i0]]
-        errors += [Finding(None, one) for one in predicted[j:j0]]
+        if i < i0:
+            errors += [Finding(one, None) for one in gold[i:i0]]
+        if j < j0:
+            errors += [Finding(None, one) for one in predicted[j:j0]]
         i, j = i1, j1
         if i1 - i0 == 1 == j1 - j0:
             one, other = gold[i0], predicted[j0]
