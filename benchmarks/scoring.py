@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from openmed_mlx_eval.corpora.document import Document
+from openmed_mlx_eval.error_analysis import CORPUS_KEYS, analysed
 from openmed_mlx_eval.scoring import Bootstrap, Case, metrics, score_case
 from openmed_mlx_eval.scoring.bootstrap import intervals
 from openmed_mlx_eval.scoring.bundle import CaseScore
@@ -125,6 +127,15 @@ def growth(quick: bool) -> list[str]:
             note=f"exponent {slope:.2f} from {spans[0]:,}",
         )
     ]
+
+
+def errors(quick: bool) -> list[str]:
+    cases = corpus(2_000 if quick else 20_000)
+    documents = [Document(str(number), case.text or "", tuple(case.gold)) for number, case in enumerate(cases)]
+    predictions = [case.predicted for case in cases]
+    source = dict.fromkeys(CORPUS_KEYS, len(documents))
+    took = seconds(lambda: analysed(documents, predictions, suite="-", model_name="-", corpus=source), runs=1)
+    return [row(f"error report, {sum(len(case.gold) for case in cases):,} gold spans in {len(cases):,} documents", took)]
 
 
 def resampling(quick: bool) -> list[str]:
@@ -236,6 +247,7 @@ def main() -> None:
     for lines in (
         lambda: one_document(options.full),
         lambda: growth(options.quick),
+        lambda: errors(options.quick),
         lambda: resampling(options.quick),
         lambda: semeval(options.quick),
         lambda: tags(options.quick),
