@@ -491,7 +491,7 @@ class Panic(BaseException):
         ("errors", "openmed_mlx_eval.error_analysis.document_errors"),
         ("errors", "openmed_mlx_eval.error_analysis.example_of"),
         ("errors", "openmed_mlx_eval.runtime.classifier.TokenClassifier.seams"),
-        ("errors from", "openmed_mlx_eval.recorded._renamed"),
+        ("errors from", "openmed_mlx_eval.recorded._as_scored"),
         ("score", "openmed_mlx_eval.predictions._matched"),
         ("corpus agreement", "openmed_mlx_eval.cli.corpus_agreement.annotator_agreement"),
         ("score", "openmed_mlx_eval.corpora.loading.gold_of"),

@@ -127,6 +127,8 @@ places = st.sampled_from(
         "config.skip_bad",
         "config.discontinuous",
         "config.limit",
+        "config.layers",
+        "config.tags",
         "config.labels",
         "config.labels.mapped",
         "metrics",
@@ -151,6 +153,23 @@ def test_a_report_with_a_wrong_value_is_refused_or_harmless(folder, place: str, 
         load_recorded(out, corpus)
     except EvaluationError as error:
         assert SECRET not in str(error)
+
+
+def test_layers_are_taken_again(program, tmp_path: Path) -> None:
+    nested = [{"start": 0, "end": 11, "label": "A"}, {"start": 5, "end": 11, "label": "B"}]
+    corpus = small_corpora.write_rows(tmp_path / "nested.jsonl", [{"id": "a", "text": "left kidney", "gold_spans": nested}])
+    for layers, kept in (("outermost", ["A"]), ("innermost", ["B"]), ("all", ["A", "B"])):
+        out = tmp_path / layers
+        assert program("score", corpus, corpus, "--layers", layers, "--output", out).code == 0
+        run = load_recorded(out, corpus)
+        assert [span.label for span in run.documents[0].gold_spans] == [span.label for span in run.predictions[0]] == kept
+
+
+def test_a_run_scored_tag_by_tag_has_no_documents(program, tmp_path: Path) -> None:
+    corpus = small_corpora.write(tmp_path, "conll")
+    assert program("score", corpus, corpus, "--tags", "strict", "--output", tmp_path / "out").code == 0
+    with pytest.raises(InputError, match="scored tag by tag"):
+        load_recorded(tmp_path / "out", corpus)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"\xff" + SECRET.encode(), b"[" * 100_000, SECRET.encode(), b"{}"])

@@ -34,7 +34,7 @@ sample_options = all_of(
 key_option = click.option(
     "--hash-key-file", metavar="FILE", help="Key of the hashes, to compare reports by them; by default random and forgotten."
 )
-seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draw.")
 result_options = all_of(
     click.option("--output", metavar="DIR", help="Write errors.json and errors.md there; a run writes its own files too."),
     click.option("--json", "as_json", is_flag=True, help="Print errors.json instead of tables."),

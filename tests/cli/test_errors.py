@@ -149,8 +149,8 @@ def test_wrong_calls(program, tiny_model: Path, corpus: Path, tmp_path: Path) ->
         (["--limit", 3, "show", out], "options stand behind the command: errors show OPTIONS"),
         (["of"], "choose one of from, show"),
         (["from"], "Missing argument"),
-        (["from", tmp_path / "none", "--corpus", corpus, "--output", out], "no report.json"),
-        (["show", tmp_path / "none", "--corpus", corpus, "--allow-pipe"], "no report.json"),
+        (["from", tmp_path / "none", "--corpus", corpus, "--output", out], "report.json cannot be read"),
+        (["show", tmp_path / "none", "--corpus", corpus, "--allow-pipe"], "report.json cannot be read"),
         (["show", tmp_path / "none", "--kind", "exact"], "boundary"),
     ):
         said = program("errors", *arguments)
