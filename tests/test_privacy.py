@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -177,6 +178,10 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
 }
 
 
+CALLS: Counter[tuple[str, int]] = Counter()
+"""(command, exit code): calls that were searched for the canary; tests/conftest.py says how many."""
+
+
 def scored(at: Place, name: str, *options: object) -> Path:
     """A run folder of the corpus against itself; a folder that is not there if the corpus is too bad for one."""
     folder = at.out / "runs" / name
@@ -285,6 +290,7 @@ def check(program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         (at.out / "written").mkdir(parents=True, exist_ok=True)
         for arguments in CASES[command](at):
             said = program(*command.split(), *arguments, *options)
+            CALLS[command, said.code] += 1
             assert_silent(said.all, f"{command}: {arguments}")
             assert "Traceback" not in said.err
             assert not foreseen or "internal error" not in said.err, (arguments, said.err)
