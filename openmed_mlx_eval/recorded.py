@@ -91,7 +91,7 @@ _NEEDED: dict[str, Callable[[Any], bool]] = {
     "corpus.spans": _is(int),
     "config.skip_bad": _is(bool),
     "config.discontinuous": _among(DISCONTINUOUS),
-    "config.layers": _among(LAYERS),
+    "config.layers": lambda value: value is None or _among(LAYERS)(value),  # None: a run that has no such choice
     "config.limit": lambda value: value is None or (type(value) is int and value > 0),
     "config.labels.mapped": lambda value: type(value) is dict and all(type(name) is str for name in value.values()),
     "metrics.predicted": _is(int),
@@ -103,4 +103,4 @@ _NEEDED: dict[str, Callable[[Any], bool]] = {
 def _as_scored(document: Document, config: Mapping[str, Any]) -> Document:
     names = config["labels"]["mapped"]
     gold = tuple(Span(span.start, span.end, names.get(span.label, span.label), span.score) for span in document.gold_spans)
-    return in_layers(replace(document, gold_spans=gold), config["layers"])
+    return in_layers(replace(document, gold_spans=gold), config.get("layers") or "all")

@@ -128,6 +128,7 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         ["--endpoint", "http://127.0.0.1:9/v1", "--corpus", at.corpus],
         ["--model", at.corpus, "--corpus", at.corpus, "--adapter", at.corpus],
         ["--corpus", at.corpus, at.corpus],
+    ],
     "errors": lambda at: [
         ["--model", at.model, "--corpus", at.corpus, "--output", at.out / "errors"],
         ["--model", at.model, "--corpus", at.corpus, "--json", "--skip-bad", "--examples", 100, "--hash-key-file", at.corpus],

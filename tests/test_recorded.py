@@ -165,6 +165,16 @@ def test_layers_are_taken_again(program, tmp_path: Path) -> None:
         assert [span.label for span in run.documents[0].gold_spans] == [span.label for span in run.predictions[0]] == kept
 
 
+def test_a_language_models_run_is_read_too(program, tmp_path: Path) -> None:
+    corpus = small_corpora.write_rows(tmp_path / "c.jsonl", small_corpora.rows()[:1])
+    answer = {"document": 0, "answer": "<response>left <anatomy>kidney</anatomy> biopsy of dr quill .</response>"}
+    answers = small_corpora.write_rows(tmp_path / "a.jsonl", [answer])
+    assert program("generate", "--answers", answers, "--corpus", corpus, "--output", tmp_path / "out").code == 0
+    run = load_recorded(tmp_path / "out", corpus)
+    assert [(span.start, span.label) for span in run.predictions[0]] == [(5, "ANATOMY")]
+    assert scored_again(tmp_path / "out", corpus)["relaxed_span_f1"]["true_positives"] == 1
+
+
 def test_a_run_scored_tag_by_tag_has_no_documents(program, tmp_path: Path) -> None:
     corpus = small_corpora.write(tmp_path, "conll")
     assert program("score", corpus, corpus, "--tags", "strict", "--output", tmp_path / "out").code == 0

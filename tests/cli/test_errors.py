@@ -137,6 +137,16 @@ def test_two_runs_share_no_hash_but_by_a_key_file(program, tiny_model: Path, cor
     assert key.read_bytes().hex() not in json.dumps(keyed[0])
 
 
+def test_the_page_of_a_run_shows_its_errors(program, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out"
+    program("errors", "--model", tiny_model, "--corpus", corpus, "--output", out)
+    assert program("report", out).code == 0
+    page = (out / "report.html").read_text("utf-8")
+    assert "Confusion" in page and "Boundary shifts" in page
+
+
 def test_wrong_calls(program, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     short = tmp_path / "short"
