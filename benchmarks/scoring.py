@@ -2,7 +2,7 @@
 
     python benchmarks/scoring.py [--quick | --full]
 
-Ours is the whole bundle of `score_case` and `metrics`; peers are openmed's `compute_metrics_bundle`,
+Ours is the whole bundle of `score_cases` and `metrics`; peers are openmed's `compute_metrics_bundle`,
 nervaluate's `Evaluator` and seqeval's `classification_report`, where they are installed. openmed's cost grows with the square of a document, so its
 time for 20,000 spans is extrapolated from two smaller sizes unless `--full` is given (several minutes).
 `--quick` uses a tenth of the corpus. Times are the best of some runs by the wall clock, so run it on a machine that does nothing
@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from openmed_mlx_eval.corpora.document import Document
+from openmed_mlx_eval.error_analysis import CORPUS_KEYS, analysed
 from openmed_mlx_eval.scoring import Bootstrap, Case, metrics, score_cases
 from openmed_mlx_eval.scoring.bootstrap import intervals
 from openmed_mlx_eval.scoring.bundle import CaseScore
@@ -127,10 +129,19 @@ def growth(quick: bool) -> list[str]:
     ]
 
 
+def errors(quick: bool) -> list[str]:
+    cases = corpus(2_000 if quick else 20_000)
+    documents = [Document(str(number), case.text or "", tuple(case.gold)) for number, case in enumerate(cases)]
+    predictions = [case.predicted for case in cases]
+    source = dict.fromkeys(CORPUS_KEYS, len(documents))
+    took = seconds(lambda: analysed(documents, predictions, suite="-", model_name="-", corpus=source), runs=1)
+    return [row(f"error report, {sum(len(case.gold) for case in cases):,} gold spans in {len(cases):,} documents", took)]
+
+
 def resampling(quick: bool) -> list[str]:
     documents = 1_000 if quick else 10_000
     labels = [f"LABEL_{number:02d}" for number in range(50)]
-    scores: list[CaseScore] = [score_case(case) for case in corpus(documents, labels, spans=20)]
+    scores: list[CaseScore] = score_cases(corpus(documents, labels, spans=20))
     rows = [(score.spans, score.semeval, score.coverage, score.critical) for score in scores]
     lines = []
     for method in ("percentile", "bca"):
@@ -236,6 +247,7 @@ def main() -> None:
     for lines in (
         lambda: one_document(options.full),
         lambda: growth(options.quick),
+        lambda: errors(options.quick),
         lambda: resampling(options.quick),
         lambda: semeval(options.quick),
         lambda: tags(options.quick),

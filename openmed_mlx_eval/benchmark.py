@@ -6,7 +6,7 @@ Corpora → runtime → scoring → reporting, in that order and each by its own
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -53,10 +53,12 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """report: report.json as a dict. evaluation: documents, predictions and integer scores behind it."""
+    """report: report.json as a dict. evaluation: documents, predictions and integer scores behind it. seams: a text → the
+    offsets at which the model's windows meet."""
 
     report: dict[str, Any]
     evaluation: Evaluation
+    seams: Callable[[str], Sequence[int]] | None = None
 
     def prediction_lines(self) -> Iterator[str]:
         return prediction_lines(self.evaluation.predictions)
@@ -107,7 +109,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
         partial=len(documents) < len(corpus.documents),
         overlap=overlap,
     )
-    return RunResult(report, evaluation)
+    return RunResult(report, evaluation, classifier.seams)
 
 
 def _corpus(options: RunOptions) -> Corpus:

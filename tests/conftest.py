@@ -75,3 +75,12 @@ def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
         return Said(left.value.code, streams.out, streams.err)  # type: ignore[arg-type]
 
     return call
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How much the canary was sent through, so that a run shows what its silence rests on."""
+    calls = getattr(sys.modules.get("test_privacy"), "CALLS", None)
+    if calls:
+        failed = sum(count for (_, code), count in calls.items() if code)
+        commands = len({command for command, _ in calls})
+        terminalreporter.write_line(f"canary: {commands} commands, {calls.total():,} calls, {failed:,} of them failures")

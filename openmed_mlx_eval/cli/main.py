@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "run": "Score a model on a corpus.",
     "score": "Score a predictions file against gold.",
     "generate": "Score a language model's tagging of a corpus.",
+    "errors": "Say which errors a model makes, without text.",
     "compare": "Compare two runs of one corpus, with intervals and p-values.",
     "gate": "Hold a report against rules; exit 3 if one is not met.",
     "report": "Make a page of a run, or of several, and what a model card may say.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -131,6 +131,12 @@ def run_folder(output: str | None) -> Iterator[RunFolder | None]:
         raise
 
 
+def run_files(report: Mapping[str, Any], predictions: Iterator[str], documents: Iterator[str]) -> dict[str, Iterable[str]]:
+    """{name: text} of what a run writes."""
+    files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)]}
+    return {**files, "predictions.jsonl": predictions, "documents.jsonl": documents}
+
+
 def deliver(
     report: Mapping[str, Any],
     folder: RunFolder | None,
@@ -142,8 +148,7 @@ def deliver(
 ) -> None:
     """Files first, so that what was printed is also there; then stdout, then warnings on stderr."""
     if folder is not None:
-        files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)]}
-        folder.write({**files, "predictions.jsonl": predictions, "documents.jsonl": documents})
+        folder.write(run_files(report, predictions, documents))
     if as_json:
         click.echo(to_json(report), nl=False)
     else:

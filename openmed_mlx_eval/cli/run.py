@@ -26,15 +26,20 @@ from .options import corpus_options, deliver, model_options, output_options, run
 def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
     from ..benchmark import RunOptions, run
 
-    if (model is None) != (corpus is None):
-        missing = "--corpus" if corpus is None else "--model"
-        raise UsageError(f"{missing} is missing – give both --model and --corpus, or neither for the embedded demo")
+    both_or_demo(model, corpus)
     started, gates = time.perf_counter(), gates_of(options)
     with run_folder(output) as folder:
         chosen = RunOptions(model=model, corpus=corpus, scoring=scoring_of(options), **options)
         result = run(chosen, progress=None if quiet else progress_bar, started=started)
         deliver(result.report, folder, result.prediction_lines(), result.document_lines(), as_json=as_json, quiet=quiet)
     hold(result.report, gates)
+
+
+def both_or_demo(model: str | None, corpus: str | None) -> None:
+    """Raise UsageError where one of the two is missing."""
+    if (model is None) != (corpus is None):
+        missing = "--corpus" if corpus is None else "--model"
+        raise UsageError(f"{missing} is missing – give both --model and --corpus, or neither for the embedded demo")
 
 
 @contextmanager

@@ -56,12 +56,9 @@ def print_report(report: Mapping[str, Any]) -> None:
 
 def print_tables(lines: Sequence[tuple[str, str]], tables: Iterable[Section]) -> None:
     """Named lines, then the tables that are brief, on stdout."""
-    from rich.console import Console
     from rich.text import Text
 
-    out = Console(soft_wrap=True)
-    if not out.is_terminal:
-        out.width = PIPE_WIDTH
+    out = stdout()
     for name, value in lines:
         out.print(Text.assemble((f"{name:<8}", "bold"), printable(value)))
     if lines:
@@ -69,6 +66,16 @@ def print_tables(lines: Sequence[tuple[str, str]], tables: Iterable[Section]) ->
     for section in tables:
         if section.brief:
             out.print(rich_table(section.columns, section.rows))
+
+
+def stdout() -> Any:
+    """A console on stdout that wraps no line itself."""
+    from rich.console import Console
+
+    out = Console(soft_wrap=True)
+    if not out.is_terminal:
+        out.width = PIPE_WIDTH
+    return out
 
 
 PIPE_WIDTH = 10_000

@@ -125,6 +125,12 @@ class TokenClassifier:
             encoded = self.encoder.encode([text])
             return encoded[0], self._stitched(encoded, compute)[0]
 
+    def seams(self, text: str) -> tuple[int, ...]:
+        """Code points at which the next window's logits take over; () for a text of one window."""
+        encoded = self.encoder.encode([text])[0]
+        later = windows(len(encoded.ids), self.window, self.stride)[1:]
+        return tuple(encoded.offsets[window.kept_from][0] for window in later)
+
     def _stitched(self, documents: Sequence[Encoded], compute: Compute) -> list[Array]:
         """Logits of every token of each document, from the window in which it stands furthest from an edge."""
         pieces = [
