@@ -150,7 +150,7 @@ def compute_metrics_bundle(
         **_coverage_blocks(golds, case, score, zero_division, loss),
         "critical_finding_recall": _filled(score.critical.to_dict(), "overall", zero_division),
         "over_redaction_loss": _over_redaction(case, score, loss, of_predicted=source_text is None),
-        "latency": {**_latency(latencies_ms), "cold_start_ms": cold_start_ms},
+        "latency": {**latency_summary(latencies_ms), "cold_start_ms": cold_start_ms},
         "resources": {
             "peak_rss_bytes": peak_rss_bytes,
             "peak_rss_mib": None if peak_rss_bytes is None else peak_rss_bytes / _MEBIBYTE,
@@ -238,7 +238,7 @@ def _filled(block: dict[str, Any], key: str, value: Rate) -> dict[str, Any]:
     return {**block, key: value if block[key] is None else block[key]}
 
 
-def _latency(latencies_ms: Sequence[float]) -> dict[str, Any]:
+def latency_summary(latencies_ms: Sequence[float]) -> dict[str, Any]:
     """Nearest-rank percentiles, as OpenMed's; None without a measurement."""
     ordered = sorted(latencies_ms)
     return {
