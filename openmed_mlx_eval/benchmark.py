@@ -16,10 +16,11 @@ from .corpora import Corpus, load_corpus
 from .document_scores import document_lines
 from .evaluation import Evaluation, corpus_warnings, evaluate
 from .labels import LabelMap
+from .latency.choice import ModelChoice
 from .overlap import checked_overlap
 from .predictions import prediction_lines
 from .reporting.environment import environment
-from .reporting.report import build_report, now
+from .reporting.report import build_report, model_block, now
 from .runtime.classifier import TokenClassifier
 from .scoring.bootstrap import Bootstrap
 from .scoring.bundle import Options
@@ -48,6 +49,7 @@ class RunOptions:
     batch_tokens: int | None = None
     stride: int | None = None
     aggregation: str = "simple"
+    cold_start: int | None = None
     scoring: Options = field(default_factory=lambda: Options(bootstrap=Bootstrap()))
 
 
@@ -83,11 +85,21 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     overlap = checked_overlap(documents, options.training_manifest, forbid=options.forbid_overlap)
     if overlap is not None:
         clock.lap("overlap_s")
+    cold = None
+    if options.cold_start:  # before this process maps the model's files and needs memory itself
+        from .latency.in_run import cold_start_block, measured_blocks  # a run without it starts without it
+
+        cold = cold_start_block(model_choice(options), options.cold_start)
+        clock.lap("cold_start_s")
     classifier = _classifier(options, labels)
     clock.lap("load_s")
     with (progress or (lambda total: nullcontext(lambda done: None)))(len(documents)) as advance:
         predicted = list(classifier.predict((document.text for document in documents), advance))
     seconds = clock.lap("predict_s")
+    measured = {}
+    if cold is not None:
+        measured = measured_blocks(cold, classifier, [document.text for document in documents])
+        clock.lap("latency_s")
     evaluation = evaluate(
         documents,
         predicted,
@@ -99,7 +111,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     clock.lap("score_s")
     report = build_report(
         suite=options.suite,
-        model=_model_block(classifier),
+        model=model_block(classifier),
         corpus=corpus,
         evaluation=evaluation,
         environment=environment(classifier.ops.name, classifier.ops.device, classifier.ops.dtype),
@@ -109,6 +121,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
         partial=len(documents) < len(corpus.documents),
         overlap=overlap,
     )
+    report["metrics"] |= measured
     return RunResult(report, evaluation, classifier.seams)
 
 
@@ -126,40 +139,27 @@ def _corpus(options: RunOptions) -> Corpus:
     )
 
 
-def _classifier(options: RunOptions, labels: LabelMap) -> TokenClassifier:
+def model_choice(options: RunOptions) -> ModelChoice:
+    """Which model runs, and how; the embedded one if none is named."""
     directory: Any = options.model
     if directory is None:
         from .demo import model_path
 
         directory = model_path()
-    return TokenClassifier.load(
-        directory,
+    return ModelChoice(
+        str(directory),
         engine=options.engine,
         device=options.device,
         dtype=options.dtype,
         aggregation=options.aggregation,
         stride=options.stride,
         batch_tokens=options.batch_tokens,
-        rename=labels.tags,
+        label_map=options.label_map,
     )
 
 
-def _model_block(classifier: TokenClassifier) -> dict[str, Any]:
-    artifact = classifier.artifact
-    quantization = None
-    if artifact.quantization is not None:
-        quantization = {**asdict(artifact.quantization), "layers": len(artifact.checkpoint.quantized())}
-    return {
-        "name": artifact.name,
-        "family": artifact.family.name,
-        "parameters": artifact.checkpoint.parameters(),
-        "dtype": artifact.dtype,
-        "quantization": quantization,
-        "labels": list(classifier.entity_labels),
-        "tag_scheme": classifier.decoder.scheme.name,
-        "window": artifact.window,
-        "files": artifact.hashes(),
-    }
+def _classifier(options: RunOptions, labels: LabelMap) -> TokenClassifier:
+    return model_choice(options).load(rename=labels.tags)
 
 
 def scoring_config(options: Options) -> dict[str, Any]:

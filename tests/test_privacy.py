@@ -48,6 +48,9 @@ def strange_run_of(at: Place) -> Path:
     return folder
 
 
+BRIEF = ("--processes", 0, "--lengths", 8, "--batches", 1, "--warmups", 0, "--iterations", 1, "--seconds", 0)
+
+
 CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     "run": lambda at: [
         ["--model", at.model, "--corpus", at.corpus, "--output", at.out / "run"],
@@ -69,6 +72,7 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         ["--model", at.model, "--corpus", at.corpus, "--abstain", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--abstain", 0.5, "--slice-by", "no such key"],
         ["--model", at.model, "--corpus", at.corpus, "--label-map", at.corpus],
+        ["--model", at.model, "--corpus", at.corpus, "--cold-start", 1, "--limit", 1],
         ["--model", at.corpus, "--corpus", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--output", at.corpus],
         ["--model", at.model, at.corpus],
@@ -151,6 +155,17 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [strange_run_of(at), "--corpus", at.corpus, "--allow-pipe"],
         [scored(at, "a"), "--corpus", at.model / "config.json", "--allow-pipe"],
         [at.corpus, "--corpus", at.corpus, "--allow-pipe"],
+    ],
+    "latency": lambda at: [
+        ["--model", at.model, "--corpus", at.corpus, *BRIEF, "--processes", 1, "--output", at.out / "latency"],
+        ["--model", at.model, "--corpus", at.corpus, *BRIEF, "--json", "--quiet", "--skip-bad", "--budget", "p95_ms=0"],
+        ["--model", at.model, "--corpus", at.corpus, *BRIEF, "--format", "pubtator"],
+        ["--model", at.model, "--corpus", at.corpus, *BRIEF, "--compare", at.corpus],
+        ["--model", at.model, "--corpus", at.corpus, *BRIEF, "--label-map", at.corpus],
+        ["--model", at.model, "--corpus", at.corpus, "--budget", CANARY],
+        ["--model", at.model, "--corpus", at.corpus, "--lengths", CANARY],
+        ["--model", at.corpus, "--corpus", at.corpus],
+        ["--model", at.model, at.corpus],
     ],
     "corpus check": lambda at: [[at.corpus], [at.corpus, "--json"], [at.corpus, "--format", "i2b2"]],
     "corpus stats": lambda at: [[at.corpus], [at.corpus, "--json", "--skip-bad"], [at.corpus, "--format", "brat"]],

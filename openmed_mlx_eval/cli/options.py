@@ -37,7 +37,7 @@ def choice(values: Sequence[str]) -> click.Choice[str]:
     return click.Choice(list(values))
 
 
-corpus_options = all_of(
+reading_options = all_of(
     click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by the path if not given."),
     click.option("--discontinuous", type=choice(list(DISCONTINUOUS)), default="hull", show_default=True,
                  help="What becomes of a gold annotation in several pieces."),
@@ -46,6 +46,10 @@ corpus_options = all_of(
     click.option("--label-map", metavar="FILE|none",
                  help='JSON {"label in the data": "name to score"}, "*" for all others; none: labels as they are.'),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Score the first N documents only."),
+)  # fmt: skip
+
+corpus_options = all_of(
+    reading_options,
     click.option("--layers", type=choice(list(LAYERS)), default="all", show_default=True,
                  help="Which of nested spans are scored, gold and predicted alike."),
     click.option("--training-manifest", metavar="FILE",

@@ -22,6 +22,12 @@ from .options import corpus_options, deliver, model_options, output_options, run
 @model_options
 @scoring_options
 @gate_options
+@click.option(
+    "--cold-start",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Also measure N fresh processes, and documents one by one, for the report's latency and resources.",
+)
 @output_options
 def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
     from ..benchmark import RunOptions, run
@@ -43,15 +49,15 @@ def both_or_demo(model: str | None, corpus: str | None) -> None:
 
 
 @contextmanager
-def progress_bar(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar of documents on stderr, where stderr is a terminal."""
+def progress_bar(total: int, unit: str = "documents") -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, where stderr is a terminal. unit: what is counted."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("documents"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("documents", total=total)
+        task = bar.add_task(unit, total=total)
         yield lambda done: bar.advance(task, done)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..corpora.document import Corpus
 from ..evaluation import Evaluation, Warning
 from ..overlap import TrainingOverlap
+
+if TYPE_CHECKING:
+    from ..runtime.classifier import TokenClassifier
 
 SCHEMA = "openmed-mlx-eval/report"
 SCHEMA_VERSION = 1
@@ -69,6 +73,25 @@ def build_report(
         "timing": dict(timing),
         "warnings": [warning.to_dict() for warning in said],
         "partial": partial,
+    }
+
+
+def model_block(classifier: TokenClassifier) -> dict[str, Any]:
+    """A report's `model`: what was run, with the hash of every file of it that was opened."""
+    artifact = classifier.artifact
+    quantization = None
+    if artifact.quantization is not None:
+        quantization = {**asdict(artifact.quantization), "layers": len(artifact.checkpoint.quantized())}
+    return {
+        "name": artifact.name,
+        "family": artifact.family.name,
+        "parameters": artifact.checkpoint.parameters(),
+        "dtype": artifact.dtype,
+        "quantization": quantization,
+        "labels": list(classifier.entity_labels),
+        "tag_scheme": classifier.decoder.scheme.name,
+        "window": artifact.window,
+        "files": artifact.hashes(),
     }
 
 

@@ -33,6 +33,13 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
+def milliseconds(value: float | None) -> str:
+    """A time, or another amount, to three digits or so; a dash where it was not measured."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.3f}"
+
+
 HEADLINES = (
     ("exact", "exact_span_f1"),
     ("relaxed", "relaxed_span_f1"),
@@ -252,6 +259,28 @@ def _answers(metrics: Metrics) -> Iterator[Section]:
     yield Section(f"Protocol {block['protocol']}, {block['alignment']} alignment", ("Measure", "Value"), numbers, True)
 
 
+def _latency(metrics: Metrics) -> Iterator[Section]:
+    """`run --cold-start` alone measures these."""
+    block = metrics.get("latency")
+    if block is None:
+        return
+    said = {"cold_start_ms": "cold start", **{f"{name}_ms": f"{name}, one document" for name in ("p50", "p90", "p95", "p99")}}
+    rows = [[name, f"{milliseconds(block[key])} ms"] for key, name in said.items() if block.get(key) is not None]
+    rows += [
+        [name, f"{block[key]:,.1f}"]
+        for key, name in (("documents_per_second", "documents per second"), ("tokens_per_second", "tokens per second"))
+        if block.get(key) is not None
+    ]
+    yield Section("Latency", (f"Latency, {count(block['count'])} documents one by one", "Measured"), rows, brief=True)
+
+
+def _resources(metrics: Metrics) -> Iterator[Section]:
+    said = {"peak_rss_mib": "peak resident memory", "peak_device_mib": "peak device memory", "model_mib": "model"}
+    block = metrics.get("resources", {})
+    rows = [[name, f"{block[key]:,.1f} MiB"] for key, name in said.items() if block.get(key) is not None]
+    yield Section("Resources", ("Resource", "Size"), rows, brief=True)
+
+
 _SECTIONS: tuple[Callable[[Metrics], Iterator[Section]], ...] = (
     _scores,
     _labels,
@@ -264,4 +293,6 @@ _SECTIONS: tuple[Callable[[Metrics], Iterator[Section]], ...] = (
     _semeval,
     _documents,
     _confidence,
+    _latency,
+    _resources,
 )

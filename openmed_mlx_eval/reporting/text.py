@@ -83,7 +83,9 @@ PIPE_WIDTH = 10_000
 
 
 def print_warnings(report: Mapping[str, Any]) -> None:
-    """The report's warnings on stderr, one a line."""
+    """The report's warnings on stderr, one a line. Without one nothing is imported for it."""
+    if not report["warnings"]:
+        return
     from rich.console import Console
     from rich.text import Text
 

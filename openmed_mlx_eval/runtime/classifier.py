@@ -24,6 +24,7 @@ from .decoding import Decoder
 from .engines import open_engine
 from .engines.base import Ops
 from .families.base import Network
+from .footprint import check_fits
 from .options import AGGREGATIONS
 from .safetensors import Array
 from .tokenization import Encoded, TextEncoder
@@ -76,11 +77,13 @@ class TokenClassifier:
         stride: int | None = None,
         batch_tokens: int | None = None,
         rename: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda labels: labels,
+        lap: Callable[[str], Any] = lambda phase: None,
     ) -> TokenClassifier:
         """Open a model directory for an engine.
 
-        rename: gives names to the labels of a checkpoint that has none. Raises ModelError for a directory that
-        cannot be run, UsageError for an option that cannot be met here.
+        rename: gives names to the labels of a checkpoint that has none. lap: called with `weights`, `tokenizer` and
+        `engine` as each is ready. Raises ModelError for a directory that cannot be run, UsageError for an option that
+        cannot be met here.
         """
         if aggregation not in AGGREGATIONS:
             raise UsageError(f"--aggregation: {aggregation!r} is none of {', '.join(AGGREGATIONS)}")
@@ -88,6 +91,7 @@ class TokenClassifier:
             raise UsageError("--batch-tokens must be at least 1")
         artifact = open_artifact(directory)
         decoder = Decoder.of(rename(artifact.labels), aggregation)
+        lap("weights")
         encoder = TextEncoder.load(artifact.tokenizer)
         encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it
         size = artifact.window - encoder.special_tokens
@@ -96,8 +100,11 @@ class TokenClassifier:
                 f"a window of {artifact.window} positions has no room between {encoder.special_tokens} special tokens"
             )
         stride = stride_for(size, stride)
+        lap("tokenizer")
         ops = open_engine(engine, device, dtype)
+        check_fits(artifact, ops)
         network = artifact.family.network(ops, artifact.checkpoint, artifact.config)
+        lap("engine")
         tokens = batch_tokens or BATCH_TOKENS[ops.name]
         return cls(artifact, ops, encoder, decoder, size, stride, tokens, network)
 
@@ -121,9 +128,13 @@ class TokenClassifier:
 
     def logits(self, text: str) -> tuple[Encoded, Array]:
         """A text's tokens and their stitched logits, float32 (tokens, labels)."""
+        encoded = self.encoder.encode([text])
+        return encoded[0], self.forward(encoded)[0]
+
+    def forward(self, documents: Sequence[Encoded]) -> list[Array]:
+        """The stitched logits of each document, on the host; float32 (tokens, labels)."""
         with self._workers() as compute:
-            encoded = self.encoder.encode([text])
-            return encoded[0], self._stitched(encoded, compute)[0]
+            return self._stitched(documents, compute)
 
     def seams(self, text: str) -> tuple[int, ...]:
         """Code points at which the next window's logits take over; () for a text of one window."""

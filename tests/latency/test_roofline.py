@@ -1,0 +1,59 @@
+"""Operations counted from the configuration, by hand; the peaks are numbers, and shares are of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from runtime.tiny_models import bert_config, bert_tensors, write_model
+
+from openmed_mlx_eval.latency import roofline
+from openmed_mlx_eval.latency.roofline import flops_per_token, roofline_block, weight_bytes
+from openmed_mlx_eval.runtime.artifact import open_artifact
+from openmed_mlx_eval.runtime.classifier import TokenClassifier
+
+HIDDEN, INNER, LAYERS, LABELS, LENGTH = 32, 48, 2, 5, 17
+MATRICES = LAYERS * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * INNER) + LABELS * HIDDEN
+
+
+def test_the_operations_of_a_bert_are_those_counted_by_hand(tiny_model: Path) -> None:
+    artifact = open_artifact(tiny_model)
+    assert flops_per_token(artifact, LENGTH) == 2 * MATRICES + LAYERS * 2 * 2 * LENGTH * HIDDEN
+    assert weight_bytes(artifact, 4) == 4 * MATRICES
+
+
+def test_a_projection_of_embeddings_counts_and_their_tables_do_not(tmp_path: Path) -> None:
+    config = bert_config("electra", embedding_size=16)
+    tensors = bert_tensors(config, "electra.")
+    import numpy as np
+
+    for name in list(tensors):
+        if "embeddings." in name:
+            tensors[name] = tensors[name][..., :16]
+    tensors |= {"electra.embeddings_project.weight": np.ones((HIDDEN, 16)), "electra.embeddings_project.bias": np.ones(HIDDEN)}
+    artifact = open_artifact(write_model(tmp_path / "electra", config, tensors))
+    assert weight_bytes(artifact, 1) == MATRICES + HIDDEN * 16
+
+
+@pytest.mark.parametrize("engine", ["numpy", "mlx"])
+def test_shares_are_of_the_peaks_measured(tiny_model: Path, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    if engine == "mlx":
+        pytest.importorskip("mlx.core")
+    for name, value in (("MATRIX", 64), ("STREAM_MIB", 1), ("SECONDS", 0.0), ("ATTEMPTS", 1)):
+        monkeypatch.setattr(roofline, name, value)
+    classifier = TokenClassifier.load(tiny_model, engine=engine, device="cpu")
+    cells = [{"length": LENGTH, "batch": 3, "tokens": 3 * LENGTH, "forward_ms": {"median": 2.0}}]
+    block = roofline_block(classifier, cells)
+    (cell,) = block["cells"]
+    assert cell["flops"] == 3 * LENGTH * flops_per_token(classifier.artifact, LENGTH)
+    assert cell["flops_per_second"] == pytest.approx(cell["flops"] / 0.002)
+    assert cell["matmul_share"] == pytest.approx(cell["flops_per_second"] / block["matmul_flops_per_second"])
+    assert cell["bandwidth_share"] == pytest.approx(block["weight_bytes"] / 0.002 / block["bandwidth_bytes_per_second"])
+    assert cell["bound"] in ("arithmetic", "memory")
+    assert roofline_block(classifier, [])["cells"] == []
+
+
+def test_the_best_of_several_attempts_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 3.0, 3.0, 4.0, 4.0, 6.0, 6.0, 8.0, 8.0, 9.5])
+    monkeypatch.setattr(roofline.time, "perf_counter", lambda: next(times))
+    assert roofline.best_seconds(lambda: None) == 1.0
