@@ -1,18 +1,20 @@
-"""From the start of a fresh process to its first spans, ours beside transformers' pipeline, in alternating order.
+"""From the start of a fresh process to its first spans, ours beside the other contenders, in alternating order.
 
     python benchmarks/cold_start.py MODEL [--rounds N]
 
-Needs the `parity` extra. The files are in the page cache (a first round is thrown away); imports are counted.
+Needs the `parity` extra; ONNX Runtime is measured where it is installed. The files are in the page cache (a first round
+is thrown away); imports are counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from typing import Any
 
 import contenders
 
-NAMES = ("openmed-mlx-eval", "transformers, batch 1")
+NAMES = (contenders.OURS, contenders.BEST_KNOWN, "openmed, MLX on the CPU", "ONNX Runtime")
 
 
 def main() -> None:
@@ -20,24 +22,27 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in NAMES}
-    for number in range(arguments.rounds + 1):
-        for name in NAMES:
-            result = contenders.run(name, "cold", arguments.model)
-            if number:
-                results[name].append(result)
+    names = contenders.installed(NAMES)
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        models = contenders.prepared(names, arguments.model, folder)
+        for number in range(arguments.rounds + 1):
+            for name in names[:: 1 if number % 2 else -1]:
+                result = contenders.run(name, "cold", models[name])
+                if number:
+                    results[name].append(result)
     elapsed = {name: contenders.median(rounds, "elapsed") for name, rounds in results.items()}
     rows = [
         [
             name,
             f"{elapsed[name]:.3f}",
-            f"1/{elapsed[NAMES[1]] / elapsed[name]:.1f}",
+            f"1/{elapsed[name] / elapsed[contenders.OURS]:.1f}",
             f"{contenders.median(results[name], 'peak_rss_mib'):,.0f}",
         ]
-        for name in NAMES
+        for name in names
     ]
     print(f"Medians of {arguments.rounds} fresh processes each on {contenders.machine()}\n")
-    print(contenders.table(("", "seconds to the first spans", "of the pipeline's", "peak MiB"), rows))
+    print(contenders.table(("", "seconds to the first spans", "ours, of it", "peak MiB"), rows))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What is measured side by side: each contender loads a model and tags texts, in a process of its own.
 
-Not a benchmark itself: `throughput.py` and `cold_start.py` run `python contenders.py NAME MODE MODEL CORPUS LIMIT`,
-which prints one JSON line. Only what a contender needs is imported, since imports are part of a cold start.
+Not a benchmark itself: `throughput.py`, `cold_start.py` and `memory.py` run `python contenders.py NAME MODE MODEL CORPUS
+LIMIT`, which prints one JSON line. Only what a contender needs is imported, since imports are part of a cold start.
+A contender whose software is not installed is left out, and the benchmark says so.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Tagger = Callable[[Sequence[str]], int]
 """Tags texts and returns how many spans it found."""
@@ -40,46 +42,196 @@ def transformers(model: str, batch: int) -> Tagger:
     return lambda texts: sum(len(spans) for spans in tagger(list(texts), batch_size=batch))
 
 
-CONTENDERS: dict[str, tuple[Callable[[str, int], Tagger], int]] = {
-    "openmed-mlx-eval": (ours, 0),
-    "transformers, batch 1": (transformers, 1),
-    "transformers, batch 8": (transformers, 8),
-    "transformers, batch 32": (transformers, 32),
+def openmed(model: str, batch: int) -> Tagger:
+    """OpenMed's own MLX pipeline, which takes one text at a time and cuts it off at the window."""
+    import mlx.core as mx
+    from openmed.mlx.inference import create_mlx_pipeline
+
+    mx.set_default_device(mx.cpu)
+    tagger = create_mlx_pipeline(model, aggregation_strategy="simple")
+    return lambda texts: sum(len(tagger(text)) for text in texts)
+
+
+def onnx(model: str, batch: int) -> Tagger:
+    """ONNX Runtime for the network, and this project's windows, batches and decoding around it."""
+    import numpy as np
+    import onnxruntime
+
+    from openmed_mlx_eval.runtime.artifact import open_artifact
+    from openmed_mlx_eval.runtime.classifier import BATCH_TOKENS, TokenClassifier
+    from openmed_mlx_eval.runtime.decoding import Decoder
+    from openmed_mlx_eval.runtime.engines.base import Inputs
+    from openmed_mlx_eval.runtime.tokenization import TextEncoder
+    from openmed_mlx_eval.runtime.windows import stride_for
+
+    session = onnxruntime.InferenceSession(str(Path(model) / ONNX_FILE), providers=["CPUExecutionProvider"])
+
+    class Ops:
+        name, device, dtype, workers = "onnx", "cpu", "float32", 1
+
+        def inputs(self, ids: Sequence[Any], positions: Sequence[Any]) -> Inputs:
+            lengths = tuple(map(len, ids))
+            padded = np.zeros((2, len(ids), max(lengths)), dtype=np.int64)
+            for row, sequence in enumerate(ids):
+                padded[:, row, : len(sequence)] = sequence, np.ones(len(sequence))
+            return Inputs(padded[0], padded[1], None, lengths)
+
+        def host(self, logits: Any, inputs: Inputs) -> Any:
+            return np.concatenate([row[:length] for row, length in zip(logits, inputs.lengths, strict=True)])
+
+    def network(inputs: Inputs) -> Any:
+        return session.run(None, {"input_ids": inputs.ids, "attention_mask": inputs.positions})[0]
+
+    artifact, ops = open_artifact(model), Ops()
+    encoder, size = TextEncoder.load(artifact.tokenizer), artifact.window
+    size -= encoder.special_tokens
+    decoder = Decoder.of(artifact.labels, "simple")
+    parts: Any = (artifact, ops, encoder, decoder, size, stride_for(size, None), BATCH_TOKENS["numpy"], network)
+    classifier = TokenClassifier(*parts)
+    return lambda texts: sum(len(spans) for spans in classifier.predict(texts))
+
+
+ONNX_FILE = "model.onnx"
+
+
+def as_artifact(model: str, folder: str) -> None:
+    """The model as an openmed-mlx.json artifact, in float32 as all others run it."""
+    from openmed_mlx_eval.converters import Options, convert
+
+    convert(model, folder, Options(dtype="float32"))
+
+
+def as_onnx(model: str, folder: str) -> None:
+    """The model's directory again, and its graph as ONNX, exported by torch."""
+    import shutil
+
+    import torch
+    from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
+    from transformers import AutoModelForTokenClassification
+
+    # The exporter wants the `onnx` package for nothing but functions of onnxscript, of which an encoder has none.
+    onnx_proto_utils._add_onnxscript_fn = lambda proto, functions: proto
+    shutil.copytree(model, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    network = AutoModelForTokenClassification.from_pretrained(model, dtype=torch.float32).eval()
+    example = torch.ones(2, 9, dtype=torch.long)
+    names = ("input_ids", "attention_mask", "logits")
+    torch.onnx.export(
+        network,
+        (example, torch.ones_like(example)),
+        str(Path(folder) / ONNX_FILE),
+        input_names=list(names[:2]),
+        output_names=[names[2]],
+        dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names},
+        opset_version=17,
+        dynamo=False,
+    )
+
+
+class Contender(NamedTuple):
+    """make: (model, batch) → Tagger. needs: modules. prepare: (model, empty folder) → the form in which it takes a model."""
+
+    make: Callable[[str, int], Tagger]
+    batch: int = 1
+    needs: tuple[str, ...] = ()
+    prepare: Callable[[str, str], None] | None = None
+
+
+_PIPELINE = ("torch", "transformers")
+CONTENDERS: dict[str, Contender] = {
+    "openmed-mlx-eval": Contender(ours),
+    "transformers, batch 1": Contender(transformers, 1, _PIPELINE),
+    "transformers, batch 8": Contender(transformers, 8, _PIPELINE),
+    "transformers, batch 32": Contender(transformers, 32, _PIPELINE),
+    "openmed, MLX on the CPU": Contender(openmed, 1, ("mlx", "openmed", "transformers"), as_artifact),
+    "ONNX Runtime": Contender(onnx, 1, ("onnxruntime", *_PIPELINE), as_onnx),
 }
+OURS, BEST_KNOWN = "openmed-mlx-eval", "transformers, batch 1"
+
+
+def installed(names: Sequence[str] = tuple(CONTENDERS)) -> list[str]:
+    """Those of the names whose software is here; says on stderr what was left out."""
+    absent = {name: [need for need in CONTENDERS[name].needs if find_spec(need) is None] for name in names}
+    for name, needs in absent.items():
+        if needs:
+            print(f"left out, not installed: {name} ({', '.join(needs)})", file=sys.stderr)
+    return [name for name, needs in absent.items() if not needs]
+
+
+def prepared(names: Sequence[str], model: str, folder: str) -> dict[str, str]:
+    """{contender: the model in the form it takes}, made where need be, each once and in a process of its own."""
+    forms = {}
+    for number, name in enumerate(names):
+        forms[name] = model
+        if CONTENDERS[name].prepare is not None:
+            forms[name] = str(Path(folder) / str(number))
+            _run(name, "prepare", model, forms[name], "0")
+    return forms
 
 
 def child(name: str, mode: str, model: str, corpus: str, limit: int) -> dict[str, Any]:
-    """throughput: seconds for all texts after a warm-up. cold: one text, straight away; the parent holds the clock."""
-    make, batch = CONTENDERS[name]
+    """throughput: seconds for all texts after a warm-up. cold: one text, straight away; the parent holds the clock.
+    memory: `limit` texts, the corpus again from its start where it has fewer, and what was resident after every STEP.
+    """
+    contender = CONTENDERS[name]
+    if mode == "prepare":
+        assert contender.prepare is not None
+        contender.prepare(model, corpus)
+        return {}
     if mode == "cold":
-        return {"spans": make(model, 1)(["The left lung and the kidney were examined."]), "done_at": time.time(), **memory()}
+        spans = contender.make(model, 1)(["The left lung and the kidney were examined."])
+        return {"spans": spans, "done_at": time.time(), **memory()}
     from openmed_mlx_eval.corpora import load_corpus
 
-    texts = [document.text for document in load_corpus(corpus).documents[: limit or None]]
-    tagger = make(model, batch)
+    texts = [document.text for document in load_corpus(corpus).documents]
+    tagger = contender.make(model, contender.batch)
+    if mode == "memory":
+        return resident(tagger, list(islice(cycle(texts), limit)))
+    texts = texts[: limit or None]
     tagger(texts[:32])
     started = time.perf_counter()
     spans = tagger(texts)
     return {"seconds": time.perf_counter() - started, "documents": len(texts), "spans": spans, **memory()}
 
 
-def memory() -> dict[str, float]:
-    """The process's peak resident memory; ru_maxrss counts bytes on macOS and KiB elsewhere."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"peak_rss_mib": peak / 2**20 if sys.platform == "darwin" else peak / 2**10}
+STEP = 100
+
+
+def resident(tagger: Tagger, texts: Sequence[str]) -> dict[str, Any]:
+    """{documents: [100, 200, …], rss_mib: [what was resident after so many], peak_rss_mib}."""
+    from openmed_mlx_eval.latency.memory import rss_mib
+
+    documents, held = [], []
+    for first in range(0, len(texts), STEP):
+        part = texts[first : first + STEP]
+        tagger(part)
+        documents.append(first + len(part))
+        held.append(rss_mib())
+    return {"documents": documents, "rss_mib": held, **memory()}
+
+
+def memory() -> dict[str, float | None]:
+    from openmed_mlx_eval.latency.memory import peak_rss_mib
+
+    return {"peak_rss_mib": peak_rss_mib()}
 
 
 def run(name: str, mode: str, model: str, corpus: str = "", limit: int = 0) -> dict[str, Any]:
     """One fresh process; `elapsed` is from before its start to the moment it had its spans."""
+    started = time.time()
+    result = _run(name, mode, model, corpus, str(limit))
+    if "done_at" in result:
+        result["elapsed"] = result["done_at"] - started
+    return result
+
+
+def _run(*arguments: str) -> dict[str, Any]:
     # Both variables pin OpenBLAS to kernels older than the machine's; every contender gets the machine's own.
     environment = {key: value for key, value in os.environ.items() if key not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
     environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
-    started = time.time()
-    command = [sys.executable, __file__, name, mode, model, corpus, str(limit)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, __file__, *arguments], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{arguments[0]}, {arguments[1]}: it failed\n{done.stderr[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    if "done_at" in result:
-        result["elapsed"] = result["done_at"] - started
     return result
 
 

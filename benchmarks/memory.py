@@ -1,0 +1,56 @@
+"""Resident memory over many documents, ours beside the other contenders: its peak, and whether it keeps growing.
+
+    python benchmarks/memory.py MODEL CORPUS [--documents N]
+
+Needs the `parity` extra; ONNX Runtime is measured where it is installed. Documents come 100 at a time, the corpus again
+from its start where it has fewer. The slope is a least-squares line through what was resident from document 500 on;
+elsewhere than on Linux only peaks are known, and the slope is that of the peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import contenders
+
+SETTLED = 500
+"""Documents after which caches are full and thread pools made."""
+
+NAMES = (contenders.OURS, "transformers, batch 8", "openmed, MLX on the CPU", "ONNX Runtime")
+
+
+def slope(documents: Sequence[int], held: Sequence[float]) -> float | None:
+    """KiB a document, from document SETTLED on; None where fewer than two values are left."""
+    points = [(x, y) for x, y in zip(documents, held, strict=True) if x >= SETTLED]
+    if len(points) < 2:
+        return None
+    middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    spread = sum((x - middle_x) ** 2 for x, _ in points)
+    return 1024 * sum((x - middle_x) * (y - middle_y) for x, y in points) / spread
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("corpus")
+    parser.add_argument("--documents", type=int, default=2000)
+    arguments = parser.parse_args()
+    names = contenders.installed(NAMES)
+    weights = sum(path.stat().st_size for path in Path(arguments.model).glob("*.safetensors")) / 2**20
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        models = contenders.prepared(names, arguments.model, folder)
+        for name in names:
+            found = contenders.run(name, "memory", models[name], arguments.corpus, arguments.documents)
+            growth = slope(found["documents"], found["rss_mib"])
+            peak = found["peak_rss_mib"]
+            rows.append([name, f"{peak:,.0f}", f"{peak - weights:,.0f}", "–" if growth is None else f"{growth:+.2f}"])
+    print(f"{arguments.documents:,} documents, weights of {weights:,.0f} MiB as stored, on {contenders.machine()}\n")
+    print(contenders.table(("", "peak MiB", "beyond the weights", "KiB a document from the 500th on"), rows))
+
+
+if __name__ == "__main__":
+    main()
