@@ -92,7 +92,7 @@ def _require_one_corpus(a: SavedRun, b: SavedRun) -> None:
         raise UsageError(f"the two runs scored {len(a.rows):,} and {len(b.rows):,} documents – {remedy}")
     for ordinal, (one, other) in enumerate(zip(a.rows, b.rows, strict=True), start=1):
         if _gold(one) != _gold(other):
-            remedy = "give both runs the same --label-map and --discontinuous"
+            remedy = "give both runs the same --label-map, --layers and --discontinuous"
             raise UsageError(f"document {ordinal}: the two runs scored different gold – {remedy}")
 
 

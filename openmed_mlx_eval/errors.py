@@ -54,6 +54,7 @@ class InputError(EvaluationError):
         if offsets is not None:
             where.append(f"offsets {offsets[0]}–{offsets[1]}")
         self.where = ", ".join(where)
+        self.document = document
         self.what = what
         self.remedy = remedy
         super().__init__(f"{self.where}: {what}" + (f" – {remedy}" if remedy else ""))

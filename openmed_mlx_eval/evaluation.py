@@ -6,13 +6,12 @@ Knows no model and writes no file; `cli` and `benchmark` bring the predictions, 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .corpora.document import Corpus, Document
+from .corpora.document import Corpus, Document, language_code
 from .labels import LabelMap
 from .layers import kept, layered
 from .scoring.bundle import Case, CaseScore, Options, metrics, score_cases
@@ -145,15 +144,6 @@ def slice_values(documents: Sequence[Document], keys: Iterable[str]) -> list[dic
         for at, value in said.items():
             known[at][key] = value if often[value] > 1 else SINGLE
     return known
-
-
-_CODE = re.compile(r"([A-Za-z]{2})(?:[-_].*)?", re.DOTALL)
-
-
-def language_code(language: str) -> str:
-    """`de` of `de`, `DE` and `de-AT`. "und" for what is no ISO 639-1 code: a report names slices, and this may be any text."""
-    match = _CODE.fullmatch(language)
-    return match[1].lower() if match else "und"
 
 
 def _warnings(score: DocumentScore, known: set[str] | None) -> Iterable[Warning]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from .errors import UsageError
 from .reporting.report import schema
+from .scoring.validity import REASONS
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -176,6 +177,9 @@ def _near(word: str, words: Sequence[str]) -> str:
     return f"the keys are {', '.join(words)}" if len(words) < 9 else "its keys are those of metrics in report.json"
 
 
+_REASONS = {("invalid_predictions", reason) for reason in REASONS}
+
+
 def check(metrics: Mapping[str, Any], gates: Gates) -> list[Outcome]:
     """Hold each rule against the `metrics` of a report."""
     return [_outcome(metrics, rule, gates.min_support) for rule in gates.rules]
@@ -183,6 +187,10 @@ def check(metrics: Mapping[str, Any], gates: Gates) -> list[Outcome]:
 
 def _outcome(metrics: Mapping[str, Any], rule: Rule, min_support: int) -> Outcome:
     keys = _trail(metrics, _long(rule.path))
+    if keys is None and rule.path.partition(".")[::2] in _REASONS:
+        return Outcome(
+            rule, 0, None if OPERATORS[rule.operator](0, rule.limit) else "not met"
+        )  # the report names those that occurred
     if keys is None:
         return Outcome(rule, None, "absent")
     *owners, value = _walk(metrics, keys)

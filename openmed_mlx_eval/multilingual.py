@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .corpora.document import Corpus, Document
+from .corpora.document import Corpus, Document, language_code
 from .corpora.loading import load_corpus
 from .errors import ModelError, UsageError
-from .evaluation import language_code
 from .labels import LabelMap
 from .layers import layered
 from .overlap import TrainingOverlap, training_overlap

@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .corpora import load_corpus
 from .corpora.document import Document
 from .corpora.draft import Fault
-from .corpora.fixtures import ENDS, IDS, LABELS, STARTS
+from .corpora.fixtures import ENDS, IDS, LABELS, STARTS, TEXTS
 from .corpora.formats import FORMATS
-from .corpora.source import STDIN, decoded, sources_of
+from .corpora.source import STDIN, decoded, existing, sources_of
 from .errors import InputError
 from .evaluation import Warning
 from .spans import Span
@@ -53,24 +53,48 @@ def load_predictions(
     format: str | None = None,
     *,
     scored: int | None = None,
+    skipped: Sequence[int] = (),
     discontinuous: str = "hull",
 ) -> Predictions:
     """Read predictions for the documents of a corpus.
 
-    scored: how many of the documents, from the first, are wanted; predictions for the others are known, but left
+    skipped: the ordinals, from 1, of documents that were left out of `documents`; predictions by ordinal may count them
+    or not. scored: how many of the documents, from the first, are wanted; predictions for the others are known, but left
     out. A document the file does not have has no predictions, and is warned of. Raises UsageError for a path that
     is not there, InputError for a file that is no predictions file.
     """
+    if str(path) != STDIN:
+        existing(path, "the predictions")
     if format == FORMAT or (format is None and _is_json(path)):
         rows = list(_json_rows(path))
     else:
         corpus = load_corpus(path, format, discontinuous=discontinuous)
         rows = [_Row(None, document.fixture_id, document.gold_spans, document.text) for document in corpus]
-    return _matched(rows, documents, len(documents) if scored is None else scored)
+    return _matched(_kept(rows, len(documents), skipped), documents, len(documents) if scored is None else scored)
 
 
 def _is_json(path: str | Path) -> bool:
     return str(path) == STDIN or Path(path).suffix.lower() in (".json", ".jsonl", ".ndjson")
+
+
+def _kept(rows: list[_Row], documents: int, skipped: Sequence[int]) -> list[_Row]:
+    """The rows with ordinals among the documents that were kept. As many rows as the whole corpus has count those skipped."""
+    ordinals = [row.ordinal for row in rows if row.ordinal is not None]
+    if not skipped or not ordinals or len(rows) == documents:
+        return rows
+    if len(rows) != documents + len(skipped):
+        raise InputError(
+            FORMAT,
+            f"{len(rows)} rows by ordinal for a corpus of which {len(skipped)} documents were left out",
+            remedy='give every row an "id", or write a row for every document of the corpus',
+        )
+    gone = {ordinal - 1 for ordinal in skipped}
+    place = {ordinal: at for at, ordinal in enumerate(n for n in range(documents + len(skipped)) if n not in gone)}
+    return [
+        row if row.ordinal is None else replace(row, ordinal=place.get(row.ordinal, -1))
+        for row in rows
+        if row.ordinal not in gone
+    ]
 
 
 def _matched(rows: Sequence[_Row], documents: Sequence[Document], scored: int) -> Predictions:
@@ -85,7 +109,16 @@ def _matched(rows: Sequence[_Row], documents: Sequence[Document], scored: int) -
             f"{len(rows)} rows without ids for {len(documents)} documents",
             remedy='give every row an "id" or a "document" ordinal',
         )
+    if "0" not in by_id and any(row.ordinal is None and row.id == "0" for row in rows) and all(map(str.isdecimal, by_id)):
+        raise InputError(
+            FORMAT,
+            "the ids count from 0, but the corpus has documents numbered from 1",
+            remedy='write the ordinals under "document" instead: they count from 0',
+        )
     for number, row in enumerate(rows):
+        if row.ordinal is not None and by_id.get(row.id or "", row.ordinal) != row.ordinal:
+            what = 'a row whose "id" is another document than its "document"'
+            raise InputError(FORMAT, what, document=number + 1, remedy="keep one of the two")
         index = number if nameless else row.ordinal if row.ordinal is not None else by_id.get(row.id or "")
         if index is None or not 0 <= index < len(documents):
             strangers += 1
@@ -126,7 +159,8 @@ def _json_rows(path: str | Path) -> Iterator[_Row]:
         if not isinstance(spans, list):
             raise InputError(FORMAT, "a row without a list of spans", document=number, remedy=_SHAPE)
         made = tuple(_span(span, number, place) for place, span in enumerate(spans, start=1))
-        yield _Row(ordinal, None if name is None else str(name), made)
+        text = _first(value, TEXTS)
+        yield _Row(ordinal, None if name is None else str(name), made, text if isinstance(text, str) else None)
 
 
 _SHAPE = 'a row is {"document": 0, "spans": [{"start": 0, "end": 4, "label": "DATE", "score": 0.9}]}, or has an "id"'

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmed_mlx_eval.corpora import Document
+from openmed_mlx_eval.corpora.document import language_code
 from openmed_mlx_eval.errors import UsageError
-from openmed_mlx_eval.evaluation import evaluate, language_code
+from openmed_mlx_eval.evaluation import evaluate
 from openmed_mlx_eval.labels import LabelMap
 from openmed_mlx_eval.scoring import Options
 from openmed_mlx_eval.spans import Span

@@ -232,3 +232,16 @@ def test_a_wrong_gates_file_is_a_usage_error(tmp_path: Path, content: str | byte
 def test_a_missing_gates_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^--rules: the file cannot be read \(No such file or directory\)$"):
         load_gates(tmp_path / "Quill.toml")
+
+
+def test_a_reason_that_did_not_occur_counts_nought() -> None:
+    """A report names the reasons that occurred; a gate on another was once `absent` and could never be met."""
+    metrics = {"invalid_predictions": {"empty": 2}}
+    reasons = [
+        outcome.reason
+        for outcome in check(
+            metrics,
+            Gates(tuple(parsed_rule(f"invalid_predictions.{name} <= 0") for name in ("past_end", "empty", "odd")), 1),
+        )
+    ]
+    assert (reasons[0], reasons[2]) == (None, "absent") and reasons[1] is not None

@@ -151,9 +151,19 @@ def show(
         raise UsageError("this prints document text and stdout is not a terminal – add --allow-pipe if it may go there")
     run = _recorded(folder, corpus)
     sample = ExampleOptions(examples, context_window, seed)
+    labels = tuple(_scored_as(label, run.report) for label in labels)
     drawn = analysed(run.documents, run.predictions, **_origin(run.report), options=sample).examples
     chosen = [one for one in drawn if (not labels or one.label in labels) and (not kinds or one.kind in kinds)]
     print_excerpts([document.text for document in run.documents], chosen)
+
+
+def _scored_as(label: str, report: Mapping[str, Any]) -> str:
+    """A label of the run, given by its name or as the data has it. Raises UsageError for one that it has not."""
+    known = list(report["metrics"]["by_label"])
+    name = label if label in known else report["config"]["labels"]["mapped"].get(label, label)
+    if name not in known:
+        raise UsageError(f"--label: the run has no such label – it has {', '.join(known)}")
+    return str(name)
 
 
 def _key(path: str | None) -> bytes | None:

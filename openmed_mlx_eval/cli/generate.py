@@ -89,13 +89,20 @@ def command(output: str | None, keep_answers: bool, as_json: bool, quiet: bool, 
     with run_folder(output) as folder:
         seed = options["seed"]
         chosen = GenerateOptions(scoring=scoring_of(options), seed=seed, **options)
-        result = run_generative(
-            chosen,
-            keep_answers=Path(output or "") / NAME if keep_answers else None,
-            progress=None if quiet else tokens_bar,
-            say=lambda line: click.echo(f"note: {line}", err=True),
-            started=started,
-        )
+        try:
+            result = run_generative(
+                chosen,
+                keep_answers=Path(output or "") / NAME if keep_answers else None,
+                progress=None if quiet else tokens_bar,
+                say=lambda line: click.echo(f"note: {line}", err=True),
+                started=started,
+            )
+        except KeyboardInterrupt:
+            if keep_answers:
+                click.echo(
+                    f"note: the answers so far, which hold text, are kept in {NAME}; the same command goes on from them", err=True
+                )
+            raise
         deliver(result.report, folder, result.prediction_lines(), result.document_lines(), as_json=as_json, quiet=quiet)
 
 

@@ -67,7 +67,8 @@ def _exit_code(arguments: list[str] | None, debug: bool) -> int:
     _write_any_label(sys.stdout, sys.stderr)
     try:
         result: Any = cli.main(args=arguments, prog_name="openmed-mlx-eval", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the caller
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except EvaluationError as error:
         return _say(str(error), error.exit_code)

@@ -6,6 +6,7 @@ file's text: no newline translation, no stripping, no byte-order mark.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,15 @@ class Document:
     @property
     def id(self) -> str:
         return self.fixture_id
+
+
+_CODE = re.compile(r"([A-Za-z]{2})(?:[-_].*)?", re.DOTALL)
+
+
+def language_code(language: str) -> str:
+    """`de` of `de`, `DE` and `de-AT`. "und" for what is no ISO 639-1 code: a report names slices, and this may be any text."""
+    match = _CODE.fullmatch(language)
+    return match[1].lower() if match else "und"
 
 
 BenchmarkFixture = Document

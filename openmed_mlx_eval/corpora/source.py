@@ -81,7 +81,7 @@ def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: boo
     return [Source(n, p.stem, p.suffix.lower(), _read(p, n)) for n, p in enumerate(names, start=1)]
 
 
-def existing(path: str | os.PathLike[str]) -> Path:
+def existing(path: str | os.PathLike[str], what: str = "the corpus path") -> Path:
     """The path, or a UsageError that does not repeat it: a name may be a patient's."""
     place = Path(path)
     try:
@@ -89,7 +89,7 @@ def existing(path: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError):
         found = False
     if not found:
-        raise UsageError("no such file or folder: the corpus path – check its spelling")
+        raise UsageError(f"no such file or folder: {what} – check its spelling")
     return place
 
 

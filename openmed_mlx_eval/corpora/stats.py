@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from ..spans import Span
-from .document import Corpus, Document
+from .document import Corpus, Document, language_code
 
 PERCENTILES = {"p50": 50, "p90": 90, "p99": 99, "max": 100}
 
@@ -63,7 +63,7 @@ class CorpusStats:
             characters=sum(len(document.text) for document in corpus),
             spans=len(spans),
             labels=_ranked(Counter(span.label for span in spans)),
-            languages=_ranked(Counter(document.language for document in corpus)),
+            languages=_ranked(Counter(language_code(document.language) for document in corpus)),
             document_characters=_percentiles([len(document.text) for document in corpus]),
             span_characters=_percentiles([span.end - span.start for span in spans]),
             overlapping=sum(overlapping for overlapping, _ in overlaps),

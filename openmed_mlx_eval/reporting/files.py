@@ -23,6 +23,8 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         """Raises UsageError for a path that is not and cannot become a folder to write in."""
+        if not os.fspath(path):
+            raise UsageError("--output: the name is empty – give a folder")
         self.path = Path(path)
         self._made: list[Path] = []
         try:
@@ -56,11 +58,12 @@ class RunFolder:
                     file.writelines(pieces)
                     file.flush()
                     os.fsync(file.fileno())
+            for name in files:
+                (self.path / name).parent.mkdir(exist_ok=True)  # .eval_results/
             umask = os.umask(0)
             os.umask(umask)
             for name, temporary in list(staged.items()):
                 Path(temporary).chmod(0o666 & ~umask)  # mkstemp's 0600 is for secrets; these are for colleagues
-                (self.path / name).parent.mkdir(exist_ok=True)  # .eval_results/
                 Path(temporary).replace(self.path / name)
                 del staged[name]
         except OSError as error:

@@ -45,9 +45,12 @@ FIGURES = (
 )
 
 
+_ON_THE_CARD = ("Scores", "Labels (exact)", "Coverage")
+
+
 def dataset_of(report: Report, id: str | None, name: str | None, task: str | None, split: str | None) -> Dataset:
     """Raises UsageError for an id that is no `owner/name`."""
-    id = id or f"local/{re.sub(r'[^A-Za-z0-9._-]+', '-', str(report['corpus']['name'])) or 'corpus'}"
+    id = id or f"local/{re.sub(r'[^A-Za-z0-9._-]+', '-', str(report['corpus']['name'])).lstrip('._-') or 'corpus'}"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*", id):
         raise UsageError("--dataset-id: give the data set's name on the Hub, owner/name")
     default = Dataset(id, str(report["corpus"]["name"]))
@@ -86,7 +89,7 @@ def quantitative_analysis(report: Report) -> str:
     """A section for a model card: what was run on what, the brief tables, and the warnings."""
     parts = ["## Quantitative analysis", markdown_table(("", ""), facts(report))]
     for section in sections(report["metrics"]):
-        if section.brief:
+        if section.title in _ON_THE_CARD:  # slices are by a corpus's own metadata, and a card is public
             parts += [f"### {section.title}", markdown_table(section.columns, section.rows)]
     found = interval(report["metrics"]["exact_span_f1"])
     if found != "–":

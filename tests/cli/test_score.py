@@ -206,3 +206,57 @@ def test_a_full_disk_leaves_no_folder(program, gold: Path, tmp_path: Path, monke
     assert (said.code, said.out) == (1, "")
     assert "No space left on device" in said.err
     assert not (tmp_path / "out").exists()
+
+
+def rows_by_ordinal(entries, left_out: tuple[int, ...] = ()) -> str:
+    """Perfect predictions, by ordinal from 0."""
+    rows = [
+        {"document": n, "spans": [{"start": s, "end": e, "label": label} for s, e, label in gold]}
+        for n, (_, _, gold) in enumerate(entries)
+        if n not in left_out
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_ordinals_of_the_whole_corpus_stay_those_when_documents_are_skipped(program, tmp_path: Path) -> None:
+    """Once the second document's predictions were scored on the third one's text."""
+    rows = small_corpora.rows()
+    rows[0]["gold_spans"] = [{"start": 5, "end": 2, "label": "NAME"}]
+    gold = small_corpora.write_rows(tmp_path / "gold.jsonl", rows)
+    made = tmp_path / "p.jsonl"
+    made.write_text(rows_by_ordinal(small_corpora.ENTRIES), "utf-8")
+    report = program("score", gold, made, "--skip-bad", "--json").json()
+    assert report["metrics"]["exact_span_f1"]["f1"] == 1.0
+    kept = small_corpora.ENTRIES[1:]
+    made.write_text(rows_by_ordinal(kept), "utf-8")  # as a run with --skip-bad writes them
+    assert program("score", gold, made, "--skip-bad", "--json").json()["metrics"]["exact_span_f1"]["f1"] == 1.0
+    made.write_text(rows_by_ordinal(kept[:-1]), "utf-8")
+    said = program("score", gold, made, "--skip-bad")
+    assert (said.code, "by ordinal for a corpus of which 1 documents were left out" in said.err) == (1, True)
+
+
+def test_a_row_s_own_text_is_compared(program, tmp_path: Path) -> None:
+    gold = small_corpora.write(tmp_path, "openmed")
+    rows = [{"id": name, "text": " " + text, "spans": []} for name, text, _ in small_corpora.ENTRIES]
+    made = small_corpora.write_rows(tmp_path / "p.jsonl", rows)
+    assert codes(program("score", gold, made, "--json").json()) == {"different_text": 4}
+
+
+def test_ids_from_zero_are_not_the_numbers_of_documents_without_ids(program, tmp_path: Path) -> None:
+    """Once each row was scored on the document before its own."""
+    rows = [{key: value for key, value in row.items() if key != "id"} for row in small_corpora.rows()]
+    gold = small_corpora.write_rows(tmp_path / "gold.jsonl", rows)
+    made = tmp_path / "p.json"
+    made.write_text(json.dumps([{"id": n, "spans": []} for n in range(4)]))
+    said = program("score", gold, made)
+    assert (said.code, "count from 0" in said.err) == (1, True)
+    made.write_text(json.dumps([{"id": "2", "document": 0, "spans": []}]))
+    assert program("score", gold, made).code == 1
+
+
+def test_missing_predictions_are_called_by_their_name(program, tmp_path: Path) -> None:
+    gold = small_corpora.write(tmp_path, "openmed")
+    said = program("score", gold, tmp_path / "none.json")
+    assert (said.code, "the predictions" in said.err) == (2, True)
+    said = program("score", gold, gold, "--output", "")
+    assert (said.code, "--output" in said.err) == (2, True)
