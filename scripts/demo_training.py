@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import accumulate
 from random import Random
 from typing import Any
 
@@ -21,7 +22,8 @@ from transformers import BertConfig, BertForTokenClassification
 
 WINDOW = 128
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-TAGS = ("O", *(f"{prefix}-{label}" for label in LABELS for prefix in "BI"))
+TAGS = ("O", *(f"I-{label}" for label in LABELS))
+"""IO: hardly two spans of a label touch, and a tagger this small would cut names in two where it need not tell B from I."""
 IGNORED = -100
 
 
@@ -58,14 +60,10 @@ def tagged(note: Note, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     """(token ids, tag ids) of a note, special tokens left out; each piece of a word has its own tag."""
     encoding = tokenizer.encode(note.text, add_special_tokens=False)
     tags, spans = [], list(note.spans)
-    opened = False
     for start, end in encoding.offsets:
         while spans and spans[0][1] <= start:
             spans.pop(0)
-            opened = False
-        inside = bool(spans) and spans[0][0] < end
-        tags.append(TAGS.index(f"{'I' if opened else 'B'}-{spans[0][2]}") if inside else 0)
-        opened = inside
+        tags.append(TAGS.index(f"I-{spans[0][2]}") if spans and spans[0][0] < end else 0)
     return encoding.ids, tags
 
 
@@ -80,6 +78,7 @@ class Scrambler:
         self.share, self.mutation = share, mutation
         self.pieces = {token: piece for piece, token in vocabulary.items()}
         self.vocabulary = vocabulary
+        self.continues = torch.tensor([self.pieces[n].startswith("##") for n in range(len(vocabulary))])
         classes = (str.islower, str.isupper, str.isdigit)
         self.alike: dict[int, list[int]] = {}
         for mark in ("", "##"):
@@ -121,14 +120,16 @@ class Scrambler:
         return new_ids, new_tags
 
 
-def batch(notes: Sequence[tuple[list[int], list[int]]], size: int, scramble: Scrambler, rng: Random) -> list[torch.Tensor]:
+def batch(
+    notes: Sequence[tuple[list[int], list[int]]], weights: Sequence[int], size: int, scramble: Scrambler, rng: Random
+) -> list[torch.Tensor]:
     """(ids, mask, targets), each (size, longest): pieces of notes of up to a window, begun anywhere.
 
-    Long notes come up as often as they are long.
+    weights: cumulative; long notes come up as often as they are long.
     """
     content = WINDOW - 2
     rows = []
-    for ids, tags in rng.choices(notes, weights=[1 + len(ids) // content for ids, _ in notes], k=size):
+    for ids, tags in rng.choices(notes, cum_weights=weights, k=size):
         start = 0 if rng.random() < 0.4 else rng.randrange(len(ids))
         start = start if len(ids) - start >= 8 else 0
         piece, marks = ids[start : start + content], tags[start : start + content]
@@ -178,15 +179,34 @@ def begun(model: BertForTokenClassification, strength: float = 2.0, layers: int 
                 weight[rows] = 0.5 * weight[rows] + strength**0.5 * block
 
 
+def disagreement(logits: torch.Tensor, continues: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
+    """How far the pieces of a word are from what they say together: KL to their mean's distribution, a mean over pieces.
+
+    The demo's spans are decoded piece by piece, where one piece of another mind breaks a name.
+    """
+    word = (~continues).cumsum(0) - 1
+    sums = torch.zeros(int(word[-1]) + 1, logits.shape[1]).index_add(0, word, logits.detach())
+    sizes = torch.zeros(len(sums)).index_add(0, word, torch.ones(len(word)))
+    together = torch.log_softmax(sums / sizes[:, None], dim=1)[word]
+    each = torch.nn.functional.kl_div(torch.log_softmax(logits, dim=1), together, reduction="none", log_target=True).sum(1)
+    return each[counted].mean()
+
+
 def train(
-    notes: Sequence[tuple[list[int], list[int]]], tokenizer: Tokenizer, *, steps: int, seed: int, rate: float = 1e-3,
-    rows: int = 16, share: float = 0.35, mutation: float = 0.5, strength: float = 2.0, layers: int = 3, say: Any = None,
+    notes: Sequence[tuple[list[int], list[int]]], tokenizer: Tokenizer, start: dict[str, torch.Tensor] | None = None, *,
+    steps: int, seed: int, rate: float, agreement: float, rows: int = 16, share: float = 0.35, mutation: float = 0.5, strength: float = 2.0, layers: int = 3, say: Any = None,
 ) -> BertForTokenClassification:  # fmt: skip
-    """A model trained for `steps` batches; AdamW, a short warm-up, cosine decay. The same seed gives the same bits."""
+    """A model trained for `steps` batches; AdamW, a short warm-up, cosine decay. The same seed gives the same bits.
+
+    start: weights to go on from. agreement: the weight of `disagreement` beside the cross-entropy.
+    """
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True)
     model = BertForTokenClassification(configuration(tokenizer.get_vocab_size())).train()
-    begun(model, strength, layers)
+    if start is None:
+        begun(model, strength, layers)
+    else:
+        model.load_state_dict({name: weight.float() for name, weight in start.items()})
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     plain = [weight for weight in model.parameters() if weight.ndim == 1]
     groups = [{"params": decayed, "weight_decay": 0.05}, {"params": plain, "weight_decay": 0.0}]
@@ -196,10 +216,12 @@ def train(
         optimizer, lambda step: min((step + 1) / warm, 0.5 + 0.5 * float(np.cos(np.pi * min(1.0, step / steps))))
     )
     rng, scramble = Random(seed), Scrambler(tokenizer, share, mutation)
+    weights = list(accumulate(1 + len(ids) // (WINDOW - 2) for ids, _ in notes))
     for step in range(steps):
-        ids, mask, targets = batch(notes, rows, scramble, rng)
-        logits = model(input_ids=ids, attention_mask=mask).logits
-        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, len(TAGS)), targets.reshape(-1), ignore_index=IGNORED)
+        ids, mask, targets = batch(notes, weights, rows, scramble, rng)
+        logits = model(input_ids=ids, attention_mask=mask).logits.reshape(-1, len(TAGS))
+        loss = torch.nn.functional.cross_entropy(logits, targets.reshape(-1), ignore_index=IGNORED)
+        loss = loss + agreement * disagreement(logits, scramble.continues[ids.reshape(-1)], targets.reshape(-1) != IGNORED)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
