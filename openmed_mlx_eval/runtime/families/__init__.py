@@ -5,8 +5,9 @@ from __future__ import annotations
 from ...errors import ModelError
 from .base import Config, Family
 from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
+from .modernbert import MODERNBERT
 
-FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA)
+FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT)
 
 
 def family_of(config: Config) -> Family:

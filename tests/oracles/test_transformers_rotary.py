@@ -1,0 +1,74 @@
+"""Parity of the rotary families with transformers, live: far beyond the local window, old and new configuration keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from make_golden import BIASES, ROTARY, build, reference
+from runtime.tiny_models import byte_bpe
+from test_transformers_logits import TOLERANCE, assert_parity, engines, saved, sequences
+
+from openmed_mlx_eval.runtime.artifact import open_artifact
+from openmed_mlx_eval.runtime.classifier import TokenClassifier
+
+LONG = {**ROTARY, "max_position_embeddings": 512}
+RAGGED = (400, 1, 7, 150, 150, 512)
+TEXT = "Biopsy of the left kidney: nephritis.  Dr Ødegård saw 🩺 Quill on ward 7.\n" * 3
+
+
+@pytest.mark.parametrize("window", [2, 10, 63, 128, 2000])
+def test_modernbert_far_beyond_its_local_window(tmp_path: Path, window: int) -> None:
+    model = build("ModernBert", {**LONG, "local_attention": window}, 21)
+    assert_parity(saved(tmp_path, model), model, sequences(RAGGED))
+
+
+@pytest.mark.parametrize("bias", [*BIASES, "none"])
+def test_modernbert_biases_are_where_the_configuration_says(tmp_path: Path, bias: str) -> None:
+    model = build("ModernBert", {**LONG, "local_attention": 8, bias: True}, 22)
+    folder = saved(tmp_path, model)
+    names = {"norm_bias": "final_norm", "attention_bias": "encoder.layers.1.attention.qkv_proj", "mlp_bias":
+             "encoder.layers.0.mlp.wi_proj", "classifier_bias": "head.dense"}  # fmt: skip
+    checkpoint = open_artifact(folder).checkpoint
+    assert {key for key, name in names.items() if f"{name}.bias" in checkpoint} == {bias} & set(BIASES)
+    assert_parity(folder, model, sequences((90, 3)))
+
+
+def rewritten(folder: Path, **changes: Any) -> None:
+    """config.json with these keys; None takes a key out."""
+    config = json.loads((folder / "config.json").read_text("utf-8")) | changes
+    kept = {key: value for key, value in config.items() if value is not None or key not in changes}
+    (folder / "config.json").write_text(json.dumps(kept), "utf-8")
+
+
+@pytest.mark.parametrize("every", [1, 2, 4])
+def test_modernbert_as_transformers_4_wrote_it(tmp_path: Path, every: int) -> None:
+    from transformers import AutoModelForTokenClassification
+
+    model = build("ModernBert", {**LONG, "local_attention": 8}, 23)
+    folder = saved(tmp_path, model)
+    old = {"global_attn_every_n_layers": every, "global_rope_theta": 80000.0, "local_rope_theta": 500.0}
+    rewritten(folder, layer_types=None, rope_parameters=None, **old)
+    model = AutoModelForTokenClassification.from_pretrained(folder).eval()
+    assert model.config.layer_types.count("full_attention") == 4 // every
+    assert_parity(folder, model, sequences((90, 3)))
+
+
+@pytest.mark.parametrize("stem", ["ModernBert"])
+@pytest.mark.parametrize("special", [True, False])
+def test_byte_level_text_gives_transformers_logits(tmp_path: Path, stem: str, special: bool) -> None:
+    tokenizer = byte_bpe([TEXT], trim=False, special=special)
+    model = build(stem, {**LONG, "vocab_size": tokenizer.get_vocab_size()}, 24)
+    folder = saved(tmp_path, model)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    ids = np.array(tokenizer.encode(TEXT).ids, dtype=np.int32)
+    expected = reference(model, [ids])[0][1:-1] if special else reference(model, [ids])[0]
+    for engine in engines():
+        classifier = TokenClassifier.load(folder, engine=engine, device="cpu")
+        assert classifier.window == 512 - 2 * special
+        encoded, logits = classifier.logits(TEXT)
+        assert np.array_equal(encoded.ids, ids[1:-1] if special else ids)
+        assert np.abs(logits - expected).max() < TOLERANCE
