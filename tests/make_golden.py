@@ -35,6 +35,7 @@ ROTARY = {
     "max_position_embeddings": 136,
     "pad_token_id": None,
 }
+DECODER = {**ROTARY, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10}
 BIASES = {f"{part}_bias": True for part in ("norm", "attention", "mlp", "classifier")}
 DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 36, "max_position_embeddings": 48}
 
@@ -50,6 +51,9 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("modernbert", "ModernBert", "float16", {**ROTARY, "local_attention": 10}),
     ("modernbert-biased", "ModernBert", "bfloat16",
      {**ROTARY, **BIASES, "local_attention": 16, "hidden_activation": "silu", "classifier_activation": "gelu_new"}),
+    ("qwen3", "Qwen3", "bfloat16", DECODER),
+    ("qwen3-bidirectional", "Qwen3", "float16", {**DECODER, "is_causal": False, "attention_bias": True,
+     "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1, "token_classification_bias": False}),
 )  # fmt: skip
 
 

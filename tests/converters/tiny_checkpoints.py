@@ -18,7 +18,7 @@ from openmed_mlx_eval.runtime.families import family_of
 WORDS = ("left", "right", "kidney", "lung", "biopsy", "of", "the", "fever", "Quill", "ward", "7", "##s", ".", ",")
 LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
-MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert")
+MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3")
 
 
 def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
@@ -38,6 +38,8 @@ def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
         config |= {"hidden_size": hidden, "type_vocab_size": 2, "hidden_act": "gelu", **sizes}
     if model_type == "modernbert":
         config |= {"layer_types": ["full_attention", "sliding_attention"], "local_attention": 8, "mlp_bias": True}
+    if model_type == "qwen3":
+        config |= {"num_key_value_heads": 1, "head_dim": 16}
     if model_type == "electra":
         config["embedding_size"] = hidden // 2
     return {**config, **more}

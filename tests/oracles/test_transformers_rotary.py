@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from make_golden import BIASES, ROTARY, build, reference
+from make_golden import BIASES, DECODER, ROTARY, build, reference
 from runtime.tiny_models import byte_bpe
 from test_transformers_logits import TOLERANCE, assert_parity, engines, saved, sequences
 
@@ -57,11 +57,41 @@ def test_modernbert_as_transformers_4_wrote_it(tmp_path: Path, every: int) -> No
     assert_parity(folder, model, sequences((90, 3)))
 
 
-@pytest.mark.parametrize("stem", ["ModernBert"])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("sliding", [{}, {"sliding_window": 7, "max_window_layers": 1}, {"sliding_window": 40}], ids=str)
+def test_qwen3_sees_what_it_sees_in_transformers(tmp_path: Path, causal: bool, sliding: dict[str, Any]) -> None:
+    windowed = {"use_sliding_window": True, "max_window_layers": 0, **sliding} if sliding else {}
+    direction = {} if causal else {"is_causal": False}
+    model = build("Qwen3", {**DECODER, "max_position_embeddings": 512, **windowed, **direction}, 25)
+    ids = sequences(RAGGED)
+    assert_parity(saved(tmp_path, model), model, ids)
+    changed = ids[0].copy()
+    changed[3] = changed[3] + 1 if changed[3] < 20 else 4
+    first, second = reference(model, [ids[0], changed])
+    assert (first[:3] == second[:3]).all() == causal
+
+
+@pytest.mark.parametrize("heads", [(4, 4), (4, 1), (6, 3)])
+def test_qwen3_shares_key_heads(tmp_path: Path, heads: tuple[int, int]) -> None:
+    config = {**DECODER, "num_attention_heads": heads[0], "num_key_value_heads": heads[1], "attention_bias": True}
+    model = build("Qwen3", config, 26)
+    assert_parity(saved(tmp_path, model), model, sequences((136, 1, 50, 50)))
+
+
+def test_qwen3_as_transformers_4_wrote_it(tmp_path: Path) -> None:
+    from transformers import AutoModelForTokenClassification
+
+    folder = saved(tmp_path, build("Qwen3", DECODER, 27))
+    rewritten(folder, rope_parameters=None, layer_types=None, rope_theta=700.0, rope_scaling=None)
+    model = AutoModelForTokenClassification.from_pretrained(folder).eval()
+    assert_parity(folder, model, sequences((90, 3)))
+
+
+@pytest.mark.parametrize(("stem", "config"), [("ModernBert", ROTARY), ("Qwen3", DECODER)], ids=["modernbert", "qwen3"])
 @pytest.mark.parametrize("special", [True, False])
-def test_byte_level_text_gives_transformers_logits(tmp_path: Path, stem: str, special: bool) -> None:
+def test_byte_level_text_gives_transformers_logits(tmp_path: Path, stem: str, config: dict[str, Any], special: bool) -> None:
     tokenizer = byte_bpe([TEXT], trim=False, special=special)
-    model = build(stem, {**LONG, "vocab_size": tokenizer.get_vocab_size()}, 24)
+    model = build(stem, {**config, "max_position_embeddings": 512, "vocab_size": tokenizer.get_vocab_size()}, 24)
     folder = saved(tmp_path, model)
     tokenizer.save(str(folder / "tokenizer.json"))
     ids = np.array(tokenizer.encode(TEXT).ids, dtype=np.int32)

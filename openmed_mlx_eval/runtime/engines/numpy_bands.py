@@ -124,7 +124,8 @@ def _mask(rows: slice, first: int, last: int, before: int | None, after: int | N
         hidden |= distance < -before
     if after is not None:
         hidden |= distance > after
-    return hidden * UNSEEN
+    mask: Array = hidden * UNSEEN
+    return mask
 
 
 def _surely_small(q: Array, k: Array) -> bool:

@@ -6,8 +6,9 @@ from ...errors import ModelError
 from .base import Config, Family
 from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
 from .modernbert import MODERNBERT
+from .qwen3 import QWEN3
 
-FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT)
+FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3)
 
 
 def family_of(config: Config) -> Family:
