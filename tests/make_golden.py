@@ -54,6 +54,9 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("qwen3", "Qwen3", "bfloat16", DECODER),
     ("qwen3-bidirectional", "Qwen3", "float16", {**DECODER, "is_causal": False, "attention_bias": True,
      "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1, "token_classification_bias": False}),
+    ("eurobert", "EuroBert", "float16", {**ROTARY, "rope_parameters": {"rope_type": "default", "rope_theta": 250000.0}}),
+    ("eurobert-biased", "EuroBert", "bfloat16",
+     {**DECODER, "head_dim": None, "attention_bias": True, "mlp_bias": True, "hidden_act": "gelu"}),
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from openmed_mlx_eval.runtime.families import family_of
 WORDS = ("left", "right", "kidney", "lung", "biopsy", "of", "the", "fever", "Quill", "ward", "7", "##s", ".", ",")
 LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
-MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3")
+MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert")
 
 
 def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:

@@ -151,3 +151,27 @@ def test_gate_is_the_activated_first_half(engine: str, name: str) -> None:
 def test_unknown_gate_is_named(engine: str) -> None:
     with pytest.raises(ModelError, match="hidden_act 'swoosh' is not supported"):
         open_engine(engine, "cpu").gated("swoosh")
+
+
+def test_numpy_multiplies_what_is_seen_and_little_more() -> None:
+    from openmed_mlx_eval.runtime.engines.numpy_bands import _row_cuts
+
+    def products(length: int, before: int | None, after: int | None) -> int:
+        """Scores computed for one head of one sequence; every row once."""
+        cuts = list(_row_cuts(length, 1, before, after))
+        assert [row for rows, _, _ in cuts for row in range(rows.start, rows.stop)] == list(range(length))
+        return sum((rows.stop - rows.start) * (keys.stop - keys.start) for rows, keys, _ in cuts)
+
+    assert products(8192, 64, 64) < 8192 * 129 * 1.6
+    assert products(16384, 64, 64) < 2.01 * products(8192, 64, 64)
+    assert products(8192, None, 0) < 0.51 * 8192**2
+    assert products(8192, None, None) == 8192**2
+
+
+def test_mlx_cuts_long_sequences_into_blocks() -> None:
+    pytest.importorskip("mlx.core")
+    ops, inputs = batch("mlx", [2048, 5])
+    band = ops.band(inputs, 64, 64)
+    assert band.mask.shape == (2 * 2048 // 64, 1, 64, 3 * 64)
+    assert ops.band(inputs, None, 0).mask == "causal"
+    assert np.array(band.mask).any(axis=-1).all()  # no row of nothing, under the padding neither

@@ -15,7 +15,7 @@ from .tiny_models import network_logits
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 FOLDERS = (
     "bert", "camembert", "distilbert", "electra", "electra-narrow", "modernbert", "modernbert-biased",
-    "qwen3", "qwen3-bidirectional", "roberta", "xlm-roberta",
+    "eurobert", "eurobert-biased", "qwen3", "qwen3-bidirectional", "roberta", "xlm-roberta",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from ...errors import ModelError
@@ -28,8 +29,8 @@ def rotary_base(config: Config, layer_type: str | None = None, *, legacy: str = 
     for name, place in ((f"{key}.rope_theta", (parameters or {}).get("rope_theta")), (legacy, config.get(legacy))):
         if place is not None:
             base = number({name: place}, name, default)
-            if not base > 0:
-                raise ModelError(f"config.json: {name} must be greater than 0")
+            if not 0 < base < inf:
+                raise ModelError(f"config.json: {name} must be greater than 0 and finite")
             return base
     return default
 
