@@ -92,7 +92,7 @@ def convert(
         raise ModelError("SRC is quantised already, and what rounding took cannot be had back – convert its original")
     rows = artifact.checkpoint.matrix("embeddings.word_embeddings").shape[0]
     TextEncoder.load(artifact.tokenizer).check_vocabulary(rows)
-    planned = plan(artifact.checkpoint.tensors, options.dtype, options.quantization, options.keep)
+    planned = plan(artifact.checkpoint.tensors, options.dtype, options.quantization, options.keep, artifact.family.stored_name)
 
     target = Path(target)
     with staged(target, Path(source), options.force) as folder:

@@ -32,7 +32,7 @@ _ALIASES = {
     "hidden_dropout_prob": ("dropout", 0.1),
     "attention_probs_dropout_prob": ("attention_dropout", 0.1),
     "layer_norm_eps": (None, 1e-12),
-}  # OpenMed's name: (DistilBERT's name, transformers' default)
+}  # OpenMed's name: (DistilBERT's name, transformers' default), for BERT and its kin
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _SNAPSHOT = re.compile(r".*/models--(?P<name>[^/]+)/snapshots/(?P<revision>[0-9a-f]{40})")
@@ -51,14 +51,14 @@ def source_of(artifact: Artifact) -> dict[str, str | None]:
 def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization | None) -> dict[str, Any]:
     """The source's config.json with the keys OpenMed's runtimes need. dtype: by its common name."""
     config = dict(artifact.config)
-    for name, (other, default) in _ALIASES.items():
+    family = OPENMED_FAMILIES.get(artifact.family.name, artifact.family.name)
+    for name, (other, default) in _ALIASES.items() if family == "bert" else ():
         value = config.get(other, default) if other else default
         if config.get(name) is None and value is not None:
             config[name] = value
     config.setdefault("type_vocab_size", _token_types(artifact))
     for key in {"dtype", "torch_dtype"} & set(config):
         config[key] = dtype
-    family = OPENMED_FAMILIES.get(artifact.family.name, artifact.family.name)
     config |= {
         "_name_or_path": source_of(artifact)["name"],
         "num_labels": len(artifact.labels),

@@ -7,7 +7,7 @@ afterwards, so memory stays at a few blocks however large the tensor.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ BLOCK_VALUES = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class PlannedTensor:
-    """One tensor on its way. name: ours. dtype: in which its values, or scales and biases, are stored (F32, F16, BF16)."""
+    """One tensor on its way. name: the artifact's. dtype: in which its values, or scales and biases, are stored (F32, F16, BF16)."""
 
     name: str
     source: StoredTensor
@@ -65,10 +65,15 @@ class PlannedTensor:
 
 
 def plan(
-    tensors: Mapping[str, StoredTensor], dtype: str | None, quantization: Quantization | None, keep: Sequence[str] = ()
+    tensors: Mapping[str, StoredTensor],
+    dtype: str | None,
+    quantization: Quantization | None,
+    keep: Sequence[str] = (),
+    stored_name: Callable[[str], str] = lambda name: name,
 ) -> list[PlannedTensor]:
     """How each tensor of a plain checkpoint is written, in order of name.
 
+    stored_name: our name → the artifact's.
     dtype: float32, float16 or bfloat16; None: each as it is stored, float64 as float32, which Metal has not.
     Linear and embedding layers, the only matrices, are quantised where their width divides by the group size.
     """
@@ -83,7 +88,7 @@ def plan(
 
     return [
         PlannedTensor(
-            name,
+            stored_name(name),
             tensor,
             STORED[dtype] if dtype else {"F64": "F32"}.get(tensor.dtype, tensor.dtype),
             quantization if quantized(name, tensor) else None,

@@ -27,6 +27,16 @@ ENCODER = {
     "max_position_embeddings": 48,
     "type_vocab_size": 2,
 }
+ROTARY = {
+    "hidden_size": 32,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 2,
+    "intermediate_size": 36,
+    "max_position_embeddings": 136,
+    "pad_token_id": None,
+}
+DECODER = {**ROTARY, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10}
+BIASES = {f"{part}_bias": True for part in ("norm", "attention", "mlp", "classifier")}
 DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 36, "max_position_embeddings": 48}
 
 # folder, transformers' class stem, stored dtype, configuration; the dtypes and activations are spread over the families.
@@ -38,7 +48,16 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("roberta", "Roberta", "float16", {**ENCODER, "max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 1}),
     ("xlm-roberta", "XLMRoberta", "bfloat16", {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1, "hidden_act": "silu"}),
     ("camembert", "Camembert", "float16", {**ENCODER, "type_vocab_size": 1, "pad_token_id": 1, "hidden_act": "tanh"}),
-)
+    ("modernbert", "ModernBert", "float16", {**ROTARY, "local_attention": 10}),
+    ("modernbert-biased", "ModernBert", "bfloat16",
+     {**ROTARY, **BIASES, "local_attention": 16, "hidden_activation": "silu", "classifier_activation": "gelu_new"}),
+    ("qwen3", "Qwen3", "bfloat16", DECODER),
+    ("qwen3-bidirectional", "Qwen3", "float16", {**DECODER, "is_causal": False, "attention_bias": True,
+     "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1, "token_classification_bias": False}),
+    ("eurobert", "EuroBert", "float16", {**ROTARY, "rope_parameters": {"rope_type": "default", "rope_theta": 250000.0}}),
+    ("eurobert-biased", "EuroBert", "bfloat16",
+     {**DECODER, "head_dim": None, "attention_bias": True, "mlp_bias": True, "hidden_act": "gelu"}),
+)  # fmt: skip
 
 
 def spread(model: Any, seed: int) -> None:
@@ -59,17 +78,19 @@ def build(stem: str, config: dict[str, Any], seed: int, dtype: str = "float32") 
     import transformers
 
     labels = dict(enumerate(LABELS))
-    made = getattr(transformers, f"{stem}Config")(
-        vocab_size=VOCABULARY, id2label=labels, label2id={label: i for i, label in labels.items()}, **config
-    )
+    named = {"id2label": labels, "label2id": {label: i for i, label in labels.items()}}
+    made = getattr(transformers, f"{stem}Config")(**{"vocab_size": VOCABULARY, **named, **config})
     model = getattr(transformers, f"{stem}ForTokenClassification")(made).eval()
     spread(model, seed)
-    return model.to(getattr(torch, dtype))
+    for parameter in model.parameters():  # and no buffer: rotary frequencies are float32 whatever is stored
+        parameter.data = parameter.data.to(getattr(torch, dtype))
+    return model
 
 
 def window_of(config: dict[str, Any]) -> int:
     """Tokens a sequence may have: all positions, or those behind the padding's."""
-    return int(config["max_position_embeddings"]) - (config["pad_token_id"] + 1 if "pad_token_id" in config else 0)
+    padding = config.get("pad_token_id")
+    return int(config["max_position_embeddings"]) - (0 if padding is None else padding + 1)
 
 
 def reference(model: Any, sequences: list[Any]) -> list[Any]:

@@ -72,10 +72,10 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """Layer normalisation: weight and bias of shape (width,)."""
+    """Layer normalisation: weight and bias of shape (width,). bias: None for a norm that has none."""
 
     weight: StoredTensor
-    bias: StoredTensor
+    bias: StoredTensor | None
 
 
 class Checkpoint:
@@ -100,10 +100,11 @@ class Checkpoint:
         return Matrix(values, self._tensors[f"{name}.scales"], self._tensors[f"{name}.biases"], self._quantization)
 
     def linear(self, *names: str) -> Linear:
-        return Linear(tuple(map(self.matrix, names)), tuple(self._tensors[f"{name}.bias"] for name in names))
+        biases = tuple(self._tensors[f"{name}.bias"] for name in names if f"{name}.bias" in self)
+        return Linear(tuple(map(self.matrix, names)), biases)
 
     def norm(self, name: str) -> Norm:
-        return Norm(self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"])
+        return Norm(self._tensors[f"{name}.weight"], self._tensors.get(f"{name}.bias"))
 
     def parameters(self) -> int:
         """Number of logical parameters; scales and biases of a quantised layer are not counted."""

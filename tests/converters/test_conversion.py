@@ -94,6 +94,16 @@ def test_eight_bits_stay_close_and_four_bits_less_so(tmp_path: Path, model_type:
     assert 4 * error[8] < error[4] < 1
 
 
+@pytest.mark.parametrize("options", [Options(bits=8, group_size=32), Options(bits=4, group_size=32), Options(dtype="bfloat16")])
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_both_engines_read_an_artifact_alike(tmp_path: Path, model_type: str, options: Options) -> None:
+    pytest.importorskip("mlx.core")
+    convert(write_checkpoint(tmp_path / "source", model_type), tmp_path / "out", options)
+    plain = logits(tmp_path / "out")
+    mlx = TokenClassifier.load(tmp_path / "out", engine="mlx", device="cpu").logits(TEXT)[1]
+    assert np.abs(plain - mlx).max() < 1e-3
+
+
 @pytest.mark.parametrize("keep", [("classifier",), ("embeddings",), ("classifier", "embeddings")])
 def test_what_is_kept_is_not_quantised(tmp_path: Path, keep: tuple[str, ...]) -> None:
     source = write_checkpoint(tmp_path / "source")

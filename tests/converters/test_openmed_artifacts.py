@@ -20,7 +20,7 @@ from openmed_mlx_eval.runtime.classifier import TokenClassifier
 Tags = list[tuple[int, int, str]]
 
 
-@pytest.fixture(params=["bert", "distilbert", "roberta", "xlm-roberta", "camembert"])
+@pytest.fixture(params=["bert", "distilbert", "roberta", "xlm-roberta", "camembert", "modernbert"])
 def model_type(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -99,8 +99,9 @@ def test_manifest_and_config_say_what_openmeds_say(source: Path, tmp_path: Path,
     assert (theirs["quantization"] or {}).items() <= (ours["quantization"] or {}).items()
 
     ours, theirs = read(tmp_path, "config.json")
-    used = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size", "layer_norm_eps", "vocab_size",
-            "max_position_embeddings", "type_vocab_size", "num_labels", "id2label")  # fmt: skip
+    used = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size", "vocab_size",
+            "max_position_embeddings", "type_vocab_size", "num_labels", "id2label",
+            "norm_eps" if model_type == "modernbert" else "layer_norm_eps")  # fmt: skip
     marked = [key for key in theirs if key.startswith("_mlx_") and key != "_mlx_quantization"]
     assert {key: ours.get(key) for key in (*used, *marked)} == {key: theirs.get(key) for key in (*used, *marked)}
     assert (theirs.get("_mlx_quantization") or {}).items() <= (ours.get("_mlx_quantization") or {}).items()

@@ -18,7 +18,7 @@ from openmed_mlx_eval.runtime.families import family_of
 WORDS = ("left", "right", "kidney", "lung", "biopsy", "of", "the", "fever", "Quill", "ward", "7", "##s", ".", ",")
 LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
-MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert")
+MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert")
 
 
 def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
@@ -36,13 +36,17 @@ def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
     else:
         sizes = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
         config |= {"hidden_size": hidden, "type_vocab_size": 2, "hidden_act": "gelu", **sizes}
+    if model_type == "modernbert":
+        config |= {"layer_types": ["full_attention", "sliding_attention"], "local_attention": 8, "mlp_bias": True}
+    if model_type == "qwen3":
+        config |= {"num_key_value_heads": 1, "head_dim": 16}
     if model_type == "electra":
         config["embedding_size"] = hidden // 2
     return {**config, **more}
 
 
 def random_tensors(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
-    """{Hugging Face's name: float32} with a pooler, which token classification has no use for."""
+    """{Hugging Face's name: float32} with the pooler of those that have one, which is of no use here."""
     family = family_of(config)
     rng = np.random.default_rng(seed)
     original = {ours: theirs for theirs, ours in family.names.items()}
@@ -54,7 +58,8 @@ def random_tensors(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
         prefix = "" if stem == "classifier" else family.prefixes[0] + "."
         values = rng.normal(0, 0.3, shape).astype(np.float32)
         tensors[f"{prefix}{theirs}.{part}"] = values + 1 if len(shape) == 1 and part == "weight" else values
-    tensors[f"{family.prefixes[0]}.pooler.dense.weight"] = rng.normal(0, 1, (4, 4)).astype(np.float32)
+    if "pooler." in family.ignored:
+        tensors[f"{family.prefixes[0]}.pooler.dense.weight"] = rng.normal(0, 1, (4, 4)).astype(np.float32)
     return tensors
 
 

@@ -40,11 +40,11 @@ def sequences(lengths: tuple[int, ...], seed: int = 0) -> list[Any]:
     return [rng.integers(0, VOCABULARY, length).astype(np.int32) for length in lengths]
 
 
-def assert_parity(folder: Path, model: Any, ids: list[Any]) -> None:
+def assert_parity(folder: Path, model: Any, ids: list[Any], tolerance: float = TOLERANCE) -> None:
     expected = reference(model.float(), ids)
     for engine in engines():
         for mine, theirs in zip(network_logits(folder, engine, ids), expected, strict=True):
-            assert np.abs(mine - theirs).max() < TOLERANCE, engine
+            assert np.abs(mine - theirs).max() < tolerance, engine
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -13,7 +13,10 @@ from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from .tiny_models import network_logits
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
-FOLDERS = ("bert", "camembert", "distilbert", "electra", "electra-narrow", "roberta", "xlm-roberta")
+FOLDERS = (
+    "bert", "camembert", "distilbert", "electra", "electra-narrow", "modernbert", "modernbert-biased",
+    "eurobert", "eurobert-biased", "qwen3", "qwen3-bidirectional", "roberta", "xlm-roberta",
+)  # fmt: skip
 
 
 def expected(folder: str) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -101,9 +101,18 @@ def word_piece(words: Sequence[str] = WORDS, *, lowercase: bool = True) -> Token
 
 
 def byte_bpe(
-    texts: Iterable[str], *, trim: bool, pre_space: bool = False, post_space: bool = False, size: int = 300
+    texts: Iterable[str],
+    *,
+    trim: bool,
+    pre_space: bool = False,
+    post_space: bool = False,
+    size: int = 300,
+    special: bool = True,
 ) -> Tokenizer:
-    """Byte-level BPE as RoBERTa has it, trained on the spot; ids 0 to 3 are <s>, <pad>, </s>, <unk>."""
+    """Byte-level BPE as RoBERTa has it, trained on the spot; ids 0 to 3 are <s>, <pad>, </s>, <unk>.
+
+    special: without, nothing is put around a text, as Qwen has it.
+    """
     from tokenizers import trainers
 
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
@@ -116,7 +125,8 @@ def byte_bpe(
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim, post_space)
+    around = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim, post_space)
+    tokenizer.post_processor = around if special else processors.ByteLevel(trim_offsets=trim)
     return tokenizer
 
 
@@ -168,5 +178,6 @@ def network_logits(folder: Path, engine: str, sequences: Sequence[Any]) -> list[
     ops = open_engine(engine, "cpu")
     ids = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
     inputs = ops.inputs(ids, [artifact.family.positions(artifact.config, sequence) for sequence in ids])
-    rows = ops.host(artifact.family.network(ops, artifact.checkpoint, artifact.config)(inputs), inputs)
+    with np.errstate(all="ignore"):  # as the classifier does
+        rows = ops.host(artifact.family.network(ops, artifact.checkpoint, artifact.config)(inputs), inputs)
     return np.split(rows, np.cumsum([len(sequence) for sequence in ids])[:-1])

@@ -73,3 +73,34 @@ class Ops(Protocol):
 
     def attention(self, qkv: Any, heads: int, inputs: Inputs) -> Any:
         """softmax(q·kᵀ/√d)·v within each sequence: (…, 3·width) → (…, width); qkv is overwritten."""
+
+    # What pre-norm layers with rotary positions need; heads stand on an axis of their own, (…, heads, width).
+
+    def layer_norm(self, norm: Norm, epsilon: float) -> Op:
+        """x → its layer norm over the last axis, a new tensor."""
+
+    def rms_norm(self, norm: Norm, epsilon: float) -> Op:
+        """x → weight · x / √(mean(x²) + epsilon) over the last axis, a new tensor."""
+
+    def gated(self, activation: str) -> Op:
+        """x (…, 2·width) → activation(first half) · second half, a new tensor. Raises ModelError for an unknown name."""
+
+    def rotary(self, base: float, width: int) -> Callable[[Any, Inputs], Any]:
+        """(x, inputs) → x with each head turned by its token's position; x (…, heads, width) is overwritten.
+
+        Halves are paired, (x[i], x[i + width/2]), at frequencies base^(-2i/width) (Su et al. 2021, arXiv:2104.09864).
+        Positions must count from 0 in each sequence.
+        """
+
+    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Any:
+        """What `banded_attention` needs to let each token see `before` tokens before it and `after` behind it.
+
+        None: all there are. Made once a batch, for all layers that see alike.
+        """
+
+    def banded_attention(self, q: Any, k: Any, v: Any, band: Any) -> Any:
+        """softmax(q·kᵀ/√d)·v over the tokens in `band`, itself always one of them: → (…, heads·d); q is overwritten.
+
+        q: (…, heads, d). k, v: (…, key heads, d); key heads divide heads, and each serves heads/key heads
+        neighbouring ones.
+        """

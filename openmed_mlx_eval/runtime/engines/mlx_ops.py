@@ -16,6 +16,7 @@ from ...errors import ModelError
 from ..safetensors import Array, StoredTensor
 from ..weights import Linear, Matrix, Norm
 from .base import ACTIVATIONS, Inputs, Op
+from .mlx_bands import Band, band, banded_attention
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 BUCKET = 32
@@ -66,20 +67,25 @@ class MlxOps:
         return self.embedding(matrix)(mx.array([index]))[0]
 
     def linear(self, linear: Linear) -> Op:
-        bias = mx.concatenate([self._tensor(bias) for bias in linear.biases])
+        bias = mx.concatenate([self._tensor(bias) for bias in linear.biases]) if linear.biases else None
         quantized = {matrix.quantization for matrix in linear.matrices}
         if quantized == {None}:
             weight = mx.concatenate([self._tensor(matrix.values) for matrix in linear.matrices]).T
-            return lambda x: mx.addmm(bias, x, weight)
+            return (lambda x: x @ weight) if bias is None else (lambda x: mx.addmm(bias, x, weight))
         if None in quantized:  # layers of one product, of which some were kept whole
-            parts = [self.linear(Linear((m,), (b,))) for m, b in zip(linear.matrices, linear.biases, strict=True)]
+            alone = [Linear((matrix,), linear.biases[i : i + 1]) for i, matrix in enumerate(linear.matrices)]
+            parts = [self.linear(layer) for layer in alone]
             return lambda x: mx.concatenate([part(x) for part in parts], axis=-1)
         words, scales, biases, how = self._quantized(linear.matrices)
-        return lambda x: mx.quantized_matmul(x, words, scales, biases, transpose=True, **how) + bias
+
+        def product(x: Any) -> Any:
+            return mx.quantized_matmul(x, words, scales, biases, transpose=True, **how)
+
+        return product if bias is None else (lambda x: product(x) + bias)
 
     def norm(self, norm: Norm, epsilon: float) -> Callable[[Any, Any], Any]:
-        weight, bias = self._tensor(norm.weight), self._tensor(norm.bias)
-        return lambda x, residual: mx.fast.layer_norm(x + residual, weight, bias, epsilon)
+        normalise = self.layer_norm(norm, epsilon)
+        return lambda x, residual: normalise(x + residual)
 
     def activation(self, name: str) -> Op:
         if name not in _ACTIVATIONS:
@@ -93,6 +99,41 @@ class MlxOps:
             split[0], split[1], split[2], scale=split.shape[-1] ** -0.5, mask=inputs.layout
         )
         return context.transpose(0, 2, 1, 3).reshape(sequences, length, width // 3)
+
+    def layer_norm(self, norm: Norm, epsilon: float) -> Op:
+        weight, bias = self._tensor(norm.weight), self._tensor(norm.bias) if norm.bias else None
+        return lambda x: mx.fast.layer_norm(x, weight, bias, epsilon)
+
+    def rms_norm(self, norm: Norm, epsilon: float) -> Op:
+        weight = self._tensor(norm.weight)
+        return lambda x: mx.fast.rms_norm(x, weight, epsilon)
+
+    def gated(self, activation: str) -> Op:
+        function = self.activation(activation)
+
+        def apply(x: Any) -> Any:
+            gate, values = mx.split(x, 2, axis=-1)
+            return function(gate) * values
+
+        return apply
+
+    def rotary(self, base: float, width: int) -> Callable[[Any, Inputs], Any]:
+        # Periods, not frequencies, is what mx.fast.rope takes; given so, they are rounded once, as in numpy.
+        periods = mx.array((base ** (np.arange(0, width, 2) / width)).astype(np.float32))
+
+        def apply(x: Any, inputs: Inputs) -> Any:
+            heads_first = x.transpose(0, 2, 1, 3)
+            turned = mx.fast.rope(heads_first, width, traditional=False, base=None, scale=1.0, offset=0, freqs=periods)
+            return turned.transpose(0, 2, 1, 3)
+
+        return apply
+
+    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
+        sequences, length = inputs.ids.shape
+        return band(inputs.layout, sequences, length, before, after)
+
+    def banded_attention(self, q: Any, k: Any, v: Any, band: Band) -> Any:
+        return banded_attention(q, k, v, band)
 
     def _tensor(self, stored: StoredTensor) -> Any:
         if stored.dtype == "BF16":

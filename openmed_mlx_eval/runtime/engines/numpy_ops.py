@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -19,18 +18,8 @@ from ...errors import ModelError
 from ..safetensors import Array
 from ..weights import Linear, Matrix, Norm
 from .base import ACTIVATIONS, Inputs, Op
-
-BLOCK = 1 << 15
-"""Float32 values worked on at once: 128 KiB, of which three arrays fit a second-level cache of 512 KiB."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """`count` neighbouring sequences of one `length`, from row `start` on."""
-
-    start: int
-    count: int
-    length: int
+from .numpy_bands import Band, Rotary, banded_attention, softmax_product
+from .numpy_layout import BLOCK, Group, blocks
 
 
 class NumpyOps:
@@ -67,8 +56,8 @@ class NumpyOps:
         parts = [matrix.float32() for matrix in linear.matrices]
         if len(parts) > 1 and any(part.base is None or not _mapped(part) for part in parts):
             parts = [np.concatenate(parts)]
-        bias = np.concatenate([bias.float32() for bias in linear.biases])
-        width = len(bias)
+        bias = np.concatenate([bias.float32() for bias in linear.biases]) if linear.biases else None
+        width = sum(map(len, parts))
         columns = np.cumsum([0] + [len(part) for part in parts]).tolist()
         products = [(part.T, slice(first, last)) for part, first, last in zip(parts, columns, columns[1:], strict=False)]
 
@@ -76,32 +65,26 @@ class NumpyOps:
             y = np.empty((len(x), width), dtype=np.float32)
             for transposed, columns in products:
                 np.matmul(x, transposed, out=y[:, columns])
-            y += bias
+            if bias is not None:
+                y += bias
             return y
 
         return apply
 
     def norm(self, norm: Norm, epsilon: float) -> Callable[[Array, Array], Array]:
-        weight, bias = norm.weight.float32(), norm.bias.float32()
-        width = len(weight)
+        normalise = _layer_norm(norm, epsilon)
 
         def apply(x: Array, residual: Array) -> Array:
-            for rows in _blocks(len(x), width):
+            for rows in blocks(*x.shape):
                 block = x[rows]
                 block += residual[rows]
-                block -= np.add.reduce(block, axis=1, keepdims=True) / np.float32(width)
-                variance = np.einsum("ij,ij->i", block, block) / np.float32(width)
-                block *= (1.0 / np.sqrt(variance + np.float32(epsilon)))[:, None]
-                block *= weight
-                block += bias
+                normalise(block)
             return x
 
         return apply
 
     def activation(self, name: str) -> Op:
-        if name not in _ACTIVATIONS:
-            raise ModelError(f"config.json: hidden_act {name!r} is not supported – supported are {', '.join(ACTIVATIONS)}")
-        function = _ACTIVATIONS[name]
+        function = _activation(name)
 
         def apply(x: Array) -> Array:
             flat = x.reshape(-1)
@@ -126,18 +109,85 @@ class NumpyOps:
                 _attend(q[piece], k[whole_rows], v[whole_rows], context[piece], shift)
         return out
 
+    def layer_norm(self, norm: Norm, epsilon: float) -> Op:
+        return _on_a_copy(_layer_norm(norm, epsilon))
+
+    def rms_norm(self, norm: Norm, epsilon: float) -> Op:
+        return _on_a_copy(_rms_norm(norm, epsilon))
+
+    def gated(self, activation: str) -> Op:
+        function = _activation(activation)
+
+        def apply(x: Array) -> Array:
+            width = x.shape[1] // 2
+            out = np.empty((len(x), width), dtype=np.float32)
+            for rows in blocks(len(x), width):
+                block = out[rows]
+                block[...] = x[rows, :width]
+                function(block)
+                block *= x[rows, width:]
+            return out
+
+        return apply
+
+    def rotary(self, base: float, width: int) -> Rotary:
+        return Rotary(base, width)
+
+    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
+        return Band(inputs.layout, before, after)
+
+    def banded_attention(self, q: Array, k: Array, v: Array, band: Band) -> Array:
+        return banded_attention(q, k, v, band)
+
+
+def _layer_norm(norm: Norm, epsilon: float) -> Callable[[Array], None]:
+    """Layer norm of (rows, width), in place."""
+    scale = _rms_norm(norm, epsilon)
+    bias = norm.bias.float32() if norm.bias else None
+
+    def apply(block: Array) -> None:
+        block -= np.add.reduce(block, axis=1, keepdims=True) / np.float32(block.shape[1])
+        scale(block)
+        if bias is not None:
+            block += bias
+
+    return apply
+
+
+def _rms_norm(norm: Norm, epsilon: float) -> Callable[[Array], None]:
+    """RMS norm of (rows, width), in place; its bias is no part of it."""
+    weight = norm.weight.float32()
+
+    def apply(block: Array) -> None:
+        variance = np.einsum("ij,ij->i", block, block) / np.float32(block.shape[1])
+        block *= (1.0 / np.sqrt(variance + np.float32(epsilon)))[:, None]
+        block *= weight
+
+    return apply
+
+
+def _on_a_copy(function: Callable[[Array], None]) -> Op:
+    """x → function of its last axis, as rows, in a new tensor."""
+
+    def apply(x: Array) -> Array:
+        out = np.empty(x.shape, dtype=np.float32)
+        for rows in blocks(len(x), x[:1].size):
+            out[rows] = x[rows]
+            function(out[rows].reshape(-1, x.shape[-1]))
+        return out
+
+    return apply
+
+
+def _activation(name: str) -> Callable[[Array], Any]:
+    if name not in _ACTIVATIONS:
+        raise ModelError(f"config.json: hidden_act {name!r} is not supported – supported are {', '.join(ACTIVATIONS)}")
+    return _ACTIVATIONS[name]
+
 
 def _attend(q: Array, k: Array, v: Array, out: Array, shift: bool) -> None:
-    """softmax(q·kᵀ)·v into out; (sequences, heads, rows, d). The row sums divide the product, not the weights.
-
-    shift: subtract each row's maximum first, without which exp may overflow.
-    """
-    weights = np.matmul(q, k.transpose(0, 1, 3, 2))
-    if shift:
-        weights -= np.maximum.reduce(weights, axis=-1, keepdims=True)
-    np.exp(weights, out=weights)
-    np.matmul(weights, v, out=out)
-    out /= np.add.reduce(weights, axis=-1, keepdims=True)
+    """softmax(q·kᵀ)·v into out; (sequences, heads, rows, d)."""
+    softmax_product(np.matmul(q, k.transpose(0, 1, 3, 2)), v, out, shift)
 
 
 def _surely_small(qk: Array) -> bool:
@@ -160,11 +210,6 @@ def _pieces(group: Group, heads: int) -> list[tuple[slice, slice, slice]]:
     axes = zip((group.count, heads, group.length), per_cut, strict=True)
     sequences, head_cuts, rows = ([slice(i, i + step) for i in range(0, size, step)] for size, step in axes)
     return [(s, h, r) for s in sequences for h in head_cuts for r in rows]
-
-
-def _blocks(rows: int, width: int) -> list[slice]:
-    step = max(1, BLOCK // width)
-    return [slice(first, first + step) for first in range(0, rows, step)]
 
 
 def _mapped(part: Array) -> bool:

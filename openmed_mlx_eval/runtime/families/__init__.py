@@ -5,8 +5,11 @@ from __future__ import annotations
 from ...errors import ModelError
 from .base import Config, Family
 from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
+from .eurobert import EUROBERT
+from .modernbert import MODERNBERT
+from .qwen3 import QWEN3
 
-FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA)
+FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT)
 
 
 def family_of(config: Config) -> Family:

@@ -16,6 +16,7 @@ from ..safetensors import Array
 from ..weights import Checkpoint
 
 Config = Mapping[str, Any]
+HEADS = ("classifier.", "head.")
 Network = Callable[[Inputs], Any]
 
 
@@ -27,6 +28,7 @@ class Family:
     prefixes, names, ignored: how a Hugging Face checkpoint's tensors are called (`weights.renamed`).
     shapes: config → {our tensor name: shape}. window: config → tokens a sequence may have, special ones included.
     positions: (config, ids of one sequence) → its position ids. network: (ops, checkpoint, config) → forward.
+    stored_prefix: what OpenMed's runtime has before the names of all tensors but the head's in an artifact.
     """
 
     name: str
@@ -38,6 +40,11 @@ class Family:
     window: Callable[[Config], int]
     positions: Callable[[Config, Array], Array]
     network: Callable[[Ops, Checkpoint, Config], Network]
+    stored_prefix: str = ""
+
+    def stored_name(self, name: str) -> str:
+        """What a tensor of ours is called in an artifact."""
+        return name if name.startswith(HEADS) else self.stored_prefix + name
 
 
 _REQUIRED = object()

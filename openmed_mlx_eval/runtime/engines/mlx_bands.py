@@ -1,0 +1,88 @@
+"""Banded attention on mlx: one fused call, on the whole square or, where a window is narrow, on blocks of it.
+
+No row of a mask is ever empty: a token sees itself, padding too, so that no softmax is of nothing and no NaN reaches
+another token.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+BLOCK_UNIT = 32
+WORTH_CUTTING = 4
+"""Blocks a sequence must have before cutting it pays: each is computed with its two neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """mask: as `mx.fast.scaled_dot_product_attention` takes it. block: tokens of a block, 0 for uncut sequences."""
+
+    mask: Any
+    block: int = 0
+
+
+def band(padding: Any, sequences: int, length: int, before: int | None, after: int | None) -> Band:
+    """The band of a padded batch. padding: boolean (sequences, 1, 1, length), true for tokens; None for none."""
+    before = None if before is None or before >= length - 1 else before
+    after = None if after is None or after >= length - 1 else after
+    if before is None and after is None:
+        return Band(padding)
+    if before is None and after == 0:
+        return Band("causal")  # padding stands at the end, where no token looks
+    if before is not None and after is not None:
+        block = -(-max(before, after, 1) // BLOCK_UNIT) * BLOCK_UNIT
+        if length >= WORTH_CUTTING * block:
+            tokens = mx.ones((sequences, length), dtype=mx.bool_) if padding is None else padding[:, 0, 0]
+            return Band(_block_mask(tokens, block, before, after), block)
+    seen, itself = _seen(np.arange(length), np.arange(length), before, after)
+    return Band(seen if padding is None else seen & (padding | itself))
+
+
+def banded_attention(q: Any, k: Any, v: Any, band: Band) -> Any:
+    """See `engines.base.Ops`; tensors are (sequences, length, heads, d)."""
+    sequences, length, heads, width = q.shape
+    if band.block:
+        q = _own_blocks(q, band.block)
+        k, v = (_three_blocks(x, band.block) for x in (k, v))
+    q, k, v = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
+    context = mx.fast.scaled_dot_product_attention(q, k, v, scale=width**-0.5, mask=band.mask)
+    return context.transpose(0, 2, 1, 3).reshape(sequences, -1, heads * width)[:, :length]
+
+
+def _seen(queries: Any, keys: Any, before: int | None, after: int | None) -> tuple[Any, Any]:
+    """Boolean (queries, keys), by their positions: whether key is in the query's band; whether it is the query."""
+    distance = keys - queries[:, None]
+    seen = np.ones(distance.shape, dtype=bool)
+    if before is not None:
+        seen &= distance >= -before
+    if after is not None:
+        seen &= distance <= after
+    return mx.array(seen), mx.array(distance == 0)
+
+
+def _block_mask(tokens: Any, block: int, before: int, after: int) -> Any:
+    """Boolean (sequences · blocks, 1, block, 3 · block). tokens: (sequences, length), false for padding."""
+    seen, itself = _seen(np.arange(block, 2 * block), np.arange(3 * block), before, after)
+    return (seen & (_three_blocks(tokens, block)[:, None] | itself))[:, None]
+
+
+def _own_blocks(x: Any, block: int) -> Any:
+    """(sequences, length, …) → (sequences · blocks, block, …), the last block filled with zeros."""
+    x = _padded(x, 0, -x.shape[1] % block)
+    return x.reshape(-1, block, *x.shape[2:])
+
+
+def _three_blocks(x: Any, block: int) -> Any:
+    """(sequences, length, …) → (sequences · blocks, 3 · block, …): each block between its neighbours, or zeros."""
+    whole = x.shape[1] + -x.shape[1] % block
+    x = _padded(x, block, block + whole - x.shape[1])
+    shifted = [x[:, first : first + whole].reshape(-1, block, *x.shape[2:]) for first in (0, block, 2 * block)]
+    return mx.concatenate(shifted, axis=1)
+
+
+def _padded(x: Any, before: int, after: int) -> Any:
+    return mx.pad(x, [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])

@@ -1,0 +1,134 @@
+"""Rotary positions and banded attention in numpy: no key outside a band of queries is ever multiplied.
+
+Queries are cut into blocks of neighbouring rows, each with the keys that any of its rows may see; what of those a
+single row may not see is masked. So a window of w tokens costs length · w, and causal attention half a square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..safetensors import Array
+from .base import Inputs
+from .numpy_layout import BLOCK, Group, blocks, cuts
+
+LEAST_ROWS = 32
+"""Fewer query rows than this make products that wait for memory, however long the sequence."""
+
+UNSEEN = np.float32(-1e30)
+"""Finite, and far below any score: exp gives 0."""
+
+
+class Rotary:
+    """Turns heads by their tokens' positions, with tables of cosines and sines that grow to the longest sequence seen."""
+
+    def __init__(self, base: float, width: int) -> None:
+        self._frequencies = (base ** -(np.arange(0, width, 2) / width)).astype(np.float32)
+        self._tables = self._computed(0)
+
+    def __call__(self, x: Array, inputs: Inputs) -> Array:
+        tables = self._up_to(max(inputs.lengths))
+        half = x.shape[-1] // 2
+        for rows in blocks(len(x), x[:1].size):
+            cosines, sines = tables[:, inputs.positions[rows], None]
+            first, second = x[rows, :, :half], x[rows, :, half:]
+            turned = second * cosines
+            turned += first * sines
+            first *= cosines
+            second *= sines
+            first -= second
+            second[...] = turned
+        return x
+
+    def _up_to(self, length: int) -> Array:
+        tables = self._tables
+        if tables.shape[1] < length:  # two threads may both compute: their rows are the same
+            self._tables = tables = self._computed(1 << (length - 1).bit_length())
+        return tables
+
+    def _computed(self, length: int) -> Array:
+        """float32 (2, length, width/2). The angle is rounded as transformers rounds it, its cosine once."""
+        angles = (np.arange(length, dtype=np.float32)[:, None] * self._frequencies).astype(np.float64)
+        return np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """How far a token sees within its sequence, in tokens; None: to the end."""
+
+    groups: tuple[Group, ...]
+    before: int | None
+    after: int | None
+
+
+def banded_attention(q: Array, k: Array, v: Array, band: Band) -> Array:
+    """See `engines.base.Ops`; q is scaled in place."""
+    tokens, heads, width = q.shape
+    key_heads = k.shape[1]
+    q *= np.float32(width**-0.5)
+    shift = not _surely_small(q, k)
+    out = np.empty((tokens, heads * width), dtype=np.float32)
+    for group in band.groups:
+        rows = slice(group.start, group.start + group.count * group.length)
+        axes = (group.count, group.length, key_heads, -1, width)
+        # (sequences, key heads, heads that share a key head, rows, d); keys are broadcast over the third.
+        queries, keys, values, context = (x[rows].reshape(axes).transpose(0, 2, 3, 1, 4) for x in (q, k, v, out))
+        for some_rows, seen, mask in _row_cuts(group.length, heads // key_heads, band.before, band.after):
+            cost = (some_rows.stop - some_rows.start) * (seen.stop - seen.start) * (heads // key_heads)
+            for some in cuts(group.count, max(1, BLOCK // (cost * key_heads))):
+                for part in cuts(key_heads, max(1, BLOCK // cost)):
+                    piece, sight = (some, part, slice(None), some_rows), (some, part, slice(None), seen)
+                    weights = np.matmul(queries[piece], keys[sight].swapaxes(-1, -2))
+                    if mask is not None:
+                        weights += mask
+                    softmax_product(weights, values[sight], context[piece], shift)
+    return out
+
+
+def softmax_product(weights: Array, v: Array, out: Array, shift: bool) -> None:
+    """softmax(weights)·v into out; weights are overwritten. The row sums divide the product, not the weights.
+
+    shift: subtract each row's maximum first, without which exp may overflow.
+    """
+    if shift:
+        weights -= np.maximum.reduce(weights, axis=-1, keepdims=True)
+    np.exp(weights, out=weights)
+    np.matmul(weights, v, out=out)
+    out /= np.add.reduce(weights, axis=-1, keepdims=True)
+
+
+def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) -> Iterator[tuple[slice, slice, Array | None]]:
+    """(query rows, the keys any of them sees, what hides keys from single rows or None) for one sequence."""
+    before = None if before is None or before >= length - 1 else before
+    after = None if after is None or after >= length - 1 else after
+    if before is None or after is None:
+        step = max(LEAST_ROWS, BLOCK // (length * sharing))
+    else:
+        step = max(LEAST_ROWS, (before + after) // 2)
+    for rows in cuts(length, step):
+        first = 0 if before is None else max(0, rows.start - before)
+        last = length if after is None else min(length, rows.stop + after)
+        yield rows, slice(first, last), _mask(rows, first, last, before, after)
+
+
+def _mask(rows: slice, first: int, last: int, before: int | None, after: int | None) -> Array | None:
+    """float32 (rows, keys): 0 where key is seen by query, UNSEEN elsewhere."""
+    if before is None and after is None:
+        return None
+    distance = np.arange(first, last) - np.arange(rows.start, rows.stop)[:, None]
+    hidden = np.zeros(distance.shape, dtype=bool)
+    if before is not None:
+        hidden |= distance < -before
+    if after is not None:
+        hidden |= distance > after
+    mask: Array = hidden * UNSEEN
+    return mask
+
+
+def _surely_small(q: Array, k: Array) -> bool:
+    """Whether no product q·k can reach ±64, by |q|·|k|, so that softmax needs no shift."""
+    squares = [np.einsum("thd,thd->th", x, x).max(axis=0) for x in (q, k)]
+    return bool((squares[0].reshape(len(squares[1]), -1) * squares[1][:, None]).max() < 64.0**2)
