@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from .corpora.formats import FORMATS
 from .corpora.source import STDIN, decoded, existing, sources_of
 from .errors import InputError
 from .evaluation import Warning
+from .row_places import RowName, places_of
 from .spans import Span
 
 FORMAT = "predictions"
@@ -70,61 +71,21 @@ def load_predictions(
     else:
         corpus = load_corpus(path, format, discontinuous=discontinuous)
         rows = [_Row(None, document.fixture_id, document.gold_spans, document.text) for document in corpus]
-    return _matched(_kept(rows, len(documents), skipped), documents, len(documents) if scored is None else scored)
+    return _matched(rows, documents, len(documents) if scored is None else scored, skipped)
 
 
 def _is_json(path: str | Path) -> bool:
     return str(path) == STDIN or Path(path).suffix.lower() in (".json", ".jsonl", ".ndjson")
 
 
-def _kept(rows: list[_Row], documents: int, skipped: Sequence[int]) -> list[_Row]:
-    """The rows with ordinals among the documents that were kept. As many rows as the whole corpus has count those skipped."""
-    ordinals = [row.ordinal for row in rows if row.ordinal is not None]
-    if not skipped or not ordinals or len(rows) == documents:
-        return rows
-    if len(rows) != documents + len(skipped):
-        raise InputError(
-            FORMAT,
-            f"{len(rows)} rows by ordinal for a corpus of which {len(skipped)} documents were left out",
-            remedy='give every row an "id", or write a row for every document of the corpus',
-        )
-    gone = {ordinal - 1 for ordinal in skipped}
-    place = {ordinal: at for at, ordinal in enumerate(n for n in range(documents + len(skipped)) if n not in gone)}
-    return [
-        row if row.ordinal is None else replace(row, ordinal=place.get(row.ordinal, -1))
-        for row in rows
-        if row.ordinal not in gone
-    ]
-
-
-def _matched(rows: Sequence[_Row], documents: Sequence[Document], scored: int) -> Predictions:
-    """Rows to documents: by ordinal, by id, or – where no row has a name – in order."""
-    by_id = {document.fixture_id: index for index, document in enumerate(documents)}
+def _matched(rows: Sequence[_Row], documents: Sequence[Document], scored: int, skipped: Sequence[int] = ()) -> Predictions:
+    """Rows to documents, and what did not fit."""
     found: list[tuple[Span, ...] | None] = [None] * len(documents)
-    strangers = other_text = 0
-    nameless = all(row.ordinal is None and row.id is None for row in rows)
-    if nameless and rows and len(rows) not in (len(documents), scored):
-        raise InputError(
-            FORMAT,
-            f"{len(rows)} rows without ids for {len(documents)} documents",
-            remedy='give every row an "id" or a "document" ordinal',
-        )
-    if "0" not in by_id and any(row.ordinal is None and row.id == "0" for row in rows) and all(map(str.isdecimal, by_id)):
-        raise InputError(
-            FORMAT,
-            "the ids count from 0, but the corpus has documents numbered from 1",
-            remedy='write the ordinals under "document" instead: they count from 0',
-        )
-    for number, row in enumerate(rows):
-        if row.ordinal is not None and by_id.get(row.id or "", row.ordinal) != row.ordinal:
-            what = 'a row whose "id" is another document than its "document"'
-            raise InputError(FORMAT, what, document=number + 1, remedy="keep one of the two")
-        index = number if nameless else row.ordinal if row.ordinal is not None else by_id.get(row.id or "")
-        if index is None or not 0 <= index < len(documents):
-            strangers += 1
-        elif found[index] is not None:
-            raise InputError(FORMAT, "a document has predictions twice", document=index + 1, remedy="keep one row a document")
-        else:
+    names = [RowName(number, row.ordinal, row.id) for number, row in enumerate(rows, start=1)]
+    places = places_of(names, documents, FORMAT, scored=scored, skipped=skipped)
+    other_text = 0
+    for index, row in zip(places.indices, rows, strict=True):
+        if index is not None:
             found[index] = row.spans
             other_text += index < scored and row.text is not None and row.text != documents[index].text
     del found[scored:]
@@ -133,8 +94,9 @@ def _matched(rows: Sequence[_Row], documents: Sequence[Document], scored: int) -
     if absent:
         what = "documents without a row in the predictions; their gold counts as missed"
         warnings.append(Warning("missing_predictions", absent, what))
-    if strangers:
-        warnings.append(Warning("unknown_documents", strangers, "rows of predictions for documents the gold does not have"))
+    if places.strangers:
+        what = "rows of predictions for documents the gold does not have"
+        warnings.append(Warning("unknown_documents", places.strangers, what))
     if other_text:
         what = "documents whose text in the predictions is not the gold's; their offsets mean nothing"
         warnings.append(Warning("different_text", other_text, what))

@@ -78,12 +78,12 @@ def test_rows_of_documents_that_gold_does_not_have_are_said(load: Load) -> None:
     assert CANARY not in str(predictions.warnings)
 
 
-def test_a_document_twice_is_refused_by_its_ordinal(load: Load) -> None:
+def test_a_document_twice_is_refused_by_the_row(load: Load) -> None:
     for rows in (
         [{"id": "b", "spans": []}, {"id": "b", "spans": []}],
         [{"document": 1, "spans": []}, {"id": "b", "spans": []}],
     ):
-        with pytest.raises(InputError, match="document 2: a document has predictions twice"):
+        with pytest.raises(InputError, match="document 2: a second row for one document"):
             load(rows)
 
 

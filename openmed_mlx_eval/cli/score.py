@@ -123,7 +123,7 @@ def _read(
         corpus.documents,
         predictions_format,
         scored=len(corpus.documents[: options["limit"]]),
-        skipped=[error.document for error in corpus.skipped if error.document is not None],
+        skipped=corpus.left_out,
         discontinuous=options["discontinuous"],
     )
     return corpus, made, None

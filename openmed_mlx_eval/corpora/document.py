@@ -75,6 +75,11 @@ class Corpus:
     skipped: tuple[InputError, ...] = ()
     mismatched: tuple[InputError, ...] = ()
 
+    @property
+    def left_out(self) -> list[int]:
+        """The ordinals, from 1 in the whole corpus, of the documents that were skipped."""
+        return [error.document for error in self.skipped if error.document is not None]
+
     def __len__(self) -> int:
         return len(self.documents)
 

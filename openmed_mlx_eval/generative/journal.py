@@ -19,6 +19,7 @@ from ..corpora.fixtures import IDS
 from ..corpora.source import decoded
 from ..errors import EvaluationError, InputError, UsageError
 from ..evaluation import Warning
+from ..row_places import RowName, places_of
 from .answering import Answer
 
 FORMAT = "answers"
@@ -120,30 +121,22 @@ class MadeElsewhere:
     warnings: tuple[Warning, ...]
 
 
-def load_answers(path: str | os.PathLike[str], documents: Sequence[Document], *, scored: int | None = None) -> MadeElsewhere:
+def load_answers(
+    path: str | os.PathLike[str], documents: Sequence[Document], *, scored: int | None = None, skipped: Sequence[int] = ()
+) -> MadeElsewhere:
     """A JSONL file of answers, by id or by ordinal (as a journal has them), or neither: then in order.
 
-    scored: how many documents, from the first, are wanted. Raises UsageError for a file that is not there, InputError for
+    scored, skipped: as in `places_of`. Raises UsageError for a file that is not there, InputError for
     one that is no file of answers, by line.
     """
     scored = len(documents) if scored is None else scored
-    by_id = {document.fixture_id: index for index, document in enumerate(documents)}
-    found: list[Answer | None] = [None] * len(documents)
-    strangers = 0
     rows = [(number, row) for number, row in _rows(path) if row.get("kind") != KIND]
-    named = any("document" in row or _id(row) is not None for _, row in rows)
-    if not named and rows and len(rows) not in (len(documents), scored):
-        raise InputError(FORMAT, f"{len(rows)} rows without ids for {len(documents)} documents", remedy=_SHAPE)
-    for place, (number, row) in enumerate(rows):
+    names = [RowName(number, _ordinal(row, number), _id(row)) for number, row in rows]
+    places = places_of(names, documents, FORMAT, scored=scored, skipped=skipped, row="line")
+    found: list[Answer | None] = [None] * len(documents)
+    for index, (number, row) in zip(places.indices, rows, strict=True):
         answer = _answer(row, number)
-        index = place if not named else row["document"] if "document" in row else by_id.get(_id(row) or "")
-        if index is not None and type(index) is not int:
-            raise InputError(FORMAT, '"document" is no ordinal (0, 1, …)', line=number, remedy=_SHAPE)
-        if index is None or not 0 <= index < len(documents):
-            strangers += 1
-        elif found[index] is not None:
-            raise InputError(FORMAT, "a document is answered twice", line=number, remedy="keep one row a document")
-        else:
+        if index is not None:
             found[index] = answer
     del found[scored:]
     absent = sum(answer is None for answer in found)
@@ -151,9 +144,16 @@ def load_answers(path: str | os.PathLike[str], documents: Sequence[Document], *,
     if absent:
         what = "documents without an answer; they count as answered by nothing"
         warnings.append(Warning("missing_answers", absent, what))
-    if strangers:
-        warnings.append(Warning("unknown_documents", strangers, "answers for documents the gold does not have"))
+    if places.strangers:
+        warnings.append(Warning("unknown_documents", places.strangers, "answers for documents the gold does not have"))
     return MadeElsewhere(tuple(found), tuple(warnings))
+
+
+def _ordinal(row: Mapping[str, Any], number: int) -> int | None:
+    ordinal = row.get("document")
+    if ordinal is not None and type(ordinal) is not int:
+        raise InputError(FORMAT, '"document" is no ordinal (0, 1, …)', line=number, remedy=_SHAPE)
+    return ordinal
 
 
 def _id(row: Mapping[str, Any]) -> str | None:

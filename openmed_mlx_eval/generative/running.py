@@ -172,7 +172,7 @@ def _made(
         return ask_model(options.model, options.adapter, documents, asking)
     if endpoint is not None:
         return ask_endpoint(endpoint, documents, asking)
-    read = load_answers(options.answers or "", corpus.documents, scored=len(documents))
+    read = load_answers(options.answers or "", corpus.documents, scored=len(documents), skipped=corpus.left_out)
     return Made(read.answers, nameless("answers"), environment(), warnings=read.warnings)
 
 

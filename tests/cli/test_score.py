@@ -98,7 +98,7 @@ def test_unknown_documents_are_said_and_not_scored(program, gold: Path, tmp_path
 def test_a_document_twice_is_refused(program, gold: Path, tmp_path: Path) -> None:
     said = program("score", gold, predictions(tmp_path, small_corpora.rows()[:1] * 2), "--output", tmp_path / "out")
     assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("error: predictions, document 1: a document has predictions twice")
+    assert said.err.startswith("error: predictions, document 2: a second row for one document")
     assert not (tmp_path / "out").exists()
 
 
@@ -230,6 +230,9 @@ def test_ordinals_of_the_whole_corpus_stay_those_when_documents_are_skipped(prog
     kept = small_corpora.ENTRIES[1:]
     made.write_text(rows_by_ordinal(kept), "utf-8")  # as a run with --skip-bad writes them
     assert program("score", gold, made, "--skip-bad", "--json").json()["metrics"]["exact_span_f1"]["f1"] == 1.0
+    made.write_text(rows_by_ordinal(kept[:2]), "utf-8")  # as one with --limit 2 besides
+    report = program("score", gold, made, "--skip-bad", "--limit", 2, "--json").json()
+    assert (report["metrics"]["exact_span_f1"]["f1"], codes(report)) == (1.0, {"skipped_documents": 1})
     made.write_text(rows_by_ordinal(kept[:-1]), "utf-8")
     said = program("score", gold, made, "--skip-bad")
     assert (said.code, "by ordinal for a corpus of which 1 documents were left out" in said.err) == (1, True)

@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -115,6 +116,19 @@ def test_answers_that_do_not_fit_are_warned_of(tmp_path: Path) -> None:
 def test_rows_that_are_no_answers_are_refused_by_line(tmp_path: Path, rows: list[Any]) -> None:
     with pytest.raises(InputError):
         load_answers(written(tmp_path, rows), DOCUMENTS)
+
+
+def test_an_answer_never_meets_another_document(tmp_path: Path) -> None:
+    """The faults of predictions files in their other reader: ids from 0, an id beside another ordinal, documents left out."""
+    numbered = tuple(replace(document, fixture_id=str(n)) for n, document in enumerate(DOCUMENTS, start=1))
+    with pytest.raises(InputError, match="count from 0"):
+        load_answers(written(tmp_path, [{"id": n, "answer": ""} for n in range(3)]), numbered)
+    with pytest.raises(InputError, match="line 1: a row whose"):
+        load_answers(written(tmp_path, [{"id": "b", "document": 0, "answer": ""}]), DOCUMENTS)
+    whole = written(tmp_path, [{"document": n, "answer": str(n)} for n in range(4)])
+    made = load_answers(whole, DOCUMENTS, skipped=[1])
+    assert [answer.text for answer in made.answers if answer] == ["1", "2", "3"]
+    assert made.warnings == ()
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
