@@ -12,15 +12,14 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
-from .corpora import Corpus, load_corpus
 from .document_scores import document_lines
 from .evaluation import Evaluation, corpus_warnings, evaluate
 from .labels import LabelMap
-from .latency.choice import ModelChoice
 from .overlap import checked_overlap
 from .predictions import prediction_lines
 from .reporting.environment import environment
 from .reporting.report import build_report, model_block, now
+from .request import Request
 from .runtime.classifier import TokenClassifier
 from .scoring.bootstrap import Bootstrap
 from .scoring.bundle import Options
@@ -29,26 +28,12 @@ Progress = Callable[[int], AbstractContextManager[Callable[[int], Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The options of `run`, by their names on the command line. model and corpus None: the embedded demo."""
+class RunOptions(Request):
+    """The options of `run`, by their names on the command line."""
 
-    model: str | None = None
-    corpus: str | None = None
-    format: str | None = None
-    discontinuous: str = "hull"
-    skip_bad: bool = False
-    suite: str | None = None
-    label_map: str | None = None
-    limit: int | None = None
     layers: str = "all"
     training_manifest: str | None = None
     forbid_overlap: bool = False
-    engine: str = "auto"
-    device: str = "auto"
-    dtype: str = "auto"
-    batch_tokens: int | None = None
-    stride: int | None = None
-    aggregation: str = "simple"
     cold_start: int | None = None
     scoring: Options = field(default_factory=lambda: Options(bootstrap=Bootstrap()))
 
@@ -79,7 +64,7 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     """
     clock = _Clock(time.perf_counter() if started is None else started)
     labels = LabelMap.load(options.label_map)
-    corpus = _corpus(options)
+    corpus = options.read()
     documents = tuple(islice(corpus.documents, options.limit))
     clock.lap("read_s")
     overlap = checked_overlap(documents, options.training_manifest, forbid=options.forbid_overlap)
@@ -89,9 +74,9 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     if options.cold_start:  # before this process maps the model's files and needs memory itself
         from .latency.in_run import cold_start_block, measured_blocks  # a run without it starts without it
 
-        cold = cold_start_block(model_choice(options), options.cold_start)
+        cold = cold_start_block(options.choice, options.cold_start)
         clock.lap("cold_start_s")
-    classifier = _classifier(options, labels)
+    classifier = options.choice.load(rename=labels.tags)
     clock.lap("load_s")
     with (progress or (lambda total: nullcontext(lambda done: None)))(len(documents)) as advance:
         predicted = list(classifier.predict((document.text for document in documents), advance))
@@ -123,43 +108,6 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     )
     report["metrics"] |= measured
     return RunResult(report, evaluation, classifier.seams)
-
-
-def _corpus(options: RunOptions) -> Corpus:
-    if options.corpus is None:
-        from .demo import corpus_path
-
-        return load_corpus(corpus_path(), name=options.suite or "demo")
-    return load_corpus(
-        options.corpus,
-        options.format,
-        name=options.suite,
-        skip_bad=options.skip_bad,
-        discontinuous=options.discontinuous,
-    )
-
-
-def model_choice(options: RunOptions) -> ModelChoice:
-    """Which model runs, and how; the embedded one if none is named."""
-    directory: Any = options.model
-    if directory is None:
-        from .demo import model_path
-
-        directory = model_path()
-    return ModelChoice(
-        str(directory),
-        engine=options.engine,
-        device=options.device,
-        dtype=options.dtype,
-        aggregation=options.aggregation,
-        stride=options.stride,
-        batch_tokens=options.batch_tokens,
-        label_map=options.label_map,
-    )
-
-
-def _classifier(options: RunOptions, labels: LabelMap) -> TokenClassifier:
-    return model_choice(options).load(rename=labels.tags)
 
 
 def scoring_config(options: Options) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -24,11 +23,6 @@ class Span:
         if self.start >= self.end or other.start >= other.end:
             return 0
         return max(0, min(self.end, other.end) - max(self.start, other.start))
-
-
-def in_document_order(spans: Iterable[Span]) -> list[Span]:
-    """Spans sorted by (start, end, label); the order of the input never shows in a result."""
-    return sorted(spans, key=lambda span: (span.start, span.end, span.label))
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -99,12 +100,14 @@ def make_model(output: Path, gold: Sequence[Note]) -> None:
     from safetensors.torch import save
 
     torch.set_num_threads(1)
-    tokenizer = make_tokenizer([without_spans(note) for note in notes("train", TRAINING_NOTES)], VOCABULARY)
+    training = notes("train", TRAINING_NOTES)
+    tokenizer = make_tokenizer([without_spans(note) for note in training], VOCABULARY)
     weights = None
     for number, settings in enumerate(ROUNDS):
-        rows = [tagged(note, tokenizer) for note in notes("train", TRAINING_NOTES, number)]
-        say = lambda line: print(line, file=sys.stderr)  # noqa: E731
-        model = train(rows, tokenizer, weights, seed=SEED + number, say=say, **settings)
+        if number:
+            training = notes("train", TRAINING_NOTES, number)
+        rows = [tagged(note, tokenizer) for note in training]
+        model = train(rows, tokenizer, weights, seed=SEED + number, say=partial(print, file=sys.stderr), **settings)
         weights = half_precision(model)
     model.load_state_dict({name: weight.float() for name, weight in weights.items()})
     for split, made in (("validation", notes("validation", VALIDATION_NOTES)), ("gold", gold)):

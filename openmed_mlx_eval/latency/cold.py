@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import EvaluationError, ModelError, UsageError
+from ..request import ModelChoice
 from . import page_cache
-from .choice import ModelChoice
 from .statistics import summary
 
 PHASES = ("start", "import", "weights", "tokenizer", "engine", "first_forward", "first_span", "second_forward", "exit")

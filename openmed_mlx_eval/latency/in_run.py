@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .choice import ModelChoice
+from ..request import ModelChoice
 from .cold import ColdStart
 from .documents import document_times, documents_block, latency_metrics
 from .memory import model_mib, peak_device_mib, peak_rss_mib

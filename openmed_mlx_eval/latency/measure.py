@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..corpora import Corpus, load_corpus
+from ..corpora import Corpus
 from ..evaluation import Warning, corpus_warnings
 from ..reporting.environment import environment
 from ..reporting.report import model_block, now
+from ..request import Request
 from .budget import Budget, checked, tiers_met
-from .choice import ModelChoice
 from .cold import ColdSample, ColdStart
 from .comparison import SCHEMA, SCHEMA_VERSION, comparison_block
 from .documents import WARMUPS, DocumentTime, document_times, documents_block, latency_metrics
@@ -37,39 +37,14 @@ WIDE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyOptions:
-    """The options of `latency`. model and corpus None: the embedded ones. compare: an older latency.json, as loaded."""
+class LatencyOptions(Request):
+    """The options of `latency`. compare: an older latency.json, as loaded."""
 
-    model: str | None = None
-    corpus: str | None = None
-    format: str | None = None
-    discontinuous: str = "hull"
-    skip_bad: bool = False
-    suite: str | None = None
-    label_map: str | None = None
-    limit: int | None = None
-    engine: str = "auto"
-    device: str = "auto"
-    dtype: str = "auto"
-    batch_tokens: int | None = None
-    stride: int | None = None
-    aggregation: str = "simple"
     cold: ColdStart = field(default_factory=ColdStart)
     steady: Steady = field(default_factory=Steady)
     roofline: bool = False
     budget: Budget | None = None
     compare: dict[str, Any] | None = None
-
-    @property
-    def choice(self) -> ModelChoice:
-        directory = self.model
-        if directory is None:
-            from ..demo import model_path
-
-            directory = str(model_path())
-        return ModelChoice(
-            directory, self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
-        )
 
 
 @dataclass(slots=True)
@@ -90,7 +65,7 @@ def measure(options: LatencyOptions, *, progress: Progress | None = None) -> dic
     Raises UsageError, InputError or ModelError; KeyboardInterrupt only before there is a model to speak of.
     """
     started, before = time.perf_counter(), state()
-    corpus = _corpus(options)
+    corpus = options.read()
     texts = [document.text for document in islice(corpus.documents, options.limit)]
     classifier = options.choice.load()
     cells = options.steady.cells(classifier.window + classifier.encoder.special_tokens, classifier.encoder.special_tokens)
@@ -128,16 +103,6 @@ def _measure(
         advance(1)
     if options.roofline:
         taken.roofline = roofline_block(classifier, [cell.to_dict() for cell in taken.cells])
-
-
-def _corpus(options: LatencyOptions) -> Corpus:
-    path: Any = options.corpus
-    if path is None:
-        from ..demo import corpus_path
-
-        path = corpus_path()
-    name = options.suite or (None if options.corpus else "demo")
-    return load_corpus(path, options.format, name=name, skip_bad=options.skip_bad, discontinuous=options.discontinuous)
 
 
 @dataclass(frozen=True, slots=True)

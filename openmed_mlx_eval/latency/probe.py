@@ -36,8 +36,8 @@ def measured(options: dict[str, object]) -> dict[str, object]:
     def lap(phase: str) -> None:
         ends.append((phase, time.perf_counter()))
 
+    from ..request import ModelChoice
     from ..runtime import classifier as _  # noqa: F401  so that loading it is not counted as loading the model
-    from .choice import ModelChoice
 
     lap("import")
     classifier = ModelChoice(**options).load(lap)  # type: ignore[arg-type]

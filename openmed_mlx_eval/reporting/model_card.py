@@ -86,7 +86,7 @@ def eval_results(report: Report, dataset: Dataset) -> str:
 
 
 def quantitative_analysis(report: Report) -> str:
-    """A section for a model card: what was run on what, the brief tables, and the warnings."""
+    """A section for a model card: what was run on what, three tables, and the warnings' codes."""
     parts = ["## Quantitative analysis", markdown_table(("", ""), facts(report))]
     for section in sections(report["metrics"]):
         if section.title in _ON_THE_CARD:  # slices are by a corpus's own metadata, and a card is public

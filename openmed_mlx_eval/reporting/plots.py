@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 
-BLUE, ORANGE, GREY = "#3b7dd8", "#d9772b", "#8a8f98"
+BLUE, ORANGE = "#3b7dd8", "#d9772b"
 """Told apart by people who see no red or green, and at 3:1 on white and on black."""
 
 MOST_LABELS = 50

@@ -13,7 +13,6 @@ from .bundle import Case, CaseScore, Options, metrics, score_case, score_cases, 
 from .counts import Counts
 from .matching import pairs
 from .scorecard import DocumentScore, score_document, scorecard, total
-from .slices import document_rows
 from .tag_readings import TagReading
 from .tagging import TagScore, classification_report, tag_scores
 
@@ -27,7 +26,6 @@ __all__ = [
     "TagReading",
     "TagScore",
     "classification_report",
-    "document_rows",
     "metrics",
     "pairs",
     "parsed_thresholds",

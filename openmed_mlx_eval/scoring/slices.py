@@ -95,20 +95,6 @@ def _spread(rates: Iterable[Rate]) -> Rate:
     return max(known) - min(known) if len(known) > 1 else None
 
 
-def document_rows(scores: Iterable[DocumentScore]) -> list[dict[str, Any]]:
-    """One row a document, by ordinal from 1: support, predicted, exact and relaxed."""
-    return [
-        {
-            "document": ordinal,
-            "support": score.overall.support,
-            "predicted": score.overall.predicted,
-            "exact": score.counts("exact").to_dict(),
-            "relaxed": score.counts("relaxed").to_dict(),
-        }
-        for ordinal, score in enumerate(scores, start=1)
-    ]
-
-
 def per_document(scores: Sequence[DocumentScore]) -> dict[str, Any]:
     """How the documents' own F1 is distributed; documents with neither gold nor prediction have none."""
     overall = [score.overall for score in scores]

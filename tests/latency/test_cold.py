@@ -12,9 +12,9 @@ from runtime.tiny_models import write_model
 
 from openmed_mlx_eval.errors import EvaluationError, ModelError, UsageError
 from openmed_mlx_eval.latency import cold, page_cache
-from openmed_mlx_eval.latency.choice import ModelChoice
 from openmed_mlx_eval.latency.cold import PHASES, ColdSample, ColdStart
 from openmed_mlx_eval.latency.memory import peak_rss_mib, rss_mib
+from openmed_mlx_eval.request import ModelChoice
 
 
 def sample(**changes: object) -> ColdSample:

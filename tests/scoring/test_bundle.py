@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from openmed_mlx_eval.errors import InputError, UsageError
 from openmed_mlx_eval.reporting.report import schema as report_schema
-from openmed_mlx_eval.scoring import Bootstrap, Case, CaseScore, Options, document_rows, metrics, score_case, total_scores
+from openmed_mlx_eval.scoring import Bootstrap, Case, CaseScore, Options, metrics, score_case, total_scores
 from openmed_mlx_eval.spans import Span
 
 from .strategies import spans
@@ -121,7 +121,7 @@ def test_per_document_rows_and_their_distribution():
         Case([], [], "x" * 9),
     ]
     scores = scored(cases)
-    assert [row["exact"]["f1"] for row in document_rows(score.spans for score in scores)] == [1.0, 0.0, None]
+    assert [score.spans.counts("exact").f1 for score in scores] == [1.0, 0.0, None]
     block = metrics(scores)["per_document"]
     assert (block["documents"], block["exact_f1"]["measured"], block["exact_f1"]["mean"]) == (3, 2, 0.5)
     assert (block["exact_f1"]["minimum"], block["exact_f1"]["p50"], block["exact_f1"]["maximum"]) == (0.0, 0.5, 1.0)

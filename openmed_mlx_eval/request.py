@@ -1,0 +1,100 @@
+"""Request: which model is to run, how, and on which corpus – what `run`, `errors` and `latency` are all asked.
+
+ModelChoice is the model's half: read by this process, and by the fresh ones that `latency` starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .corpora import Corpus
+    from .runtime.classifier import TokenClassifier
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The options of a command that decide how a model runs; label_map as on the command line."""
+
+    directory: str
+    engine: str = "auto"
+    device: str = "auto"
+    dtype: str = "auto"
+    aggregation: str = "simple"
+    stride: int | None = None
+    batch_tokens: int | None = None
+    label_map: str | None = None
+
+    def load(
+        self,
+        lap: Callable[[str], Any] = lambda phase: None,
+        rename: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
+    ) -> TokenClassifier:
+        """The classifier. lap, rename: as in TokenClassifier.load; names come from label_map if rename is not given.
+
+        Raises ModelError and UsageError.
+        """
+        from .runtime.classifier import TokenClassifier
+
+        return TokenClassifier.load(
+            self.directory,
+            engine=self.engine,
+            device=self.device,
+            dtype=self.dtype,
+            aggregation=self.aggregation,
+            stride=self.stride,
+            batch_tokens=self.batch_tokens,
+            rename=rename or self._renamed,
+            lap=lap,
+        )
+
+    def _renamed(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        if self.label_map in (None, "none"):  # these tables name labels of scores; a model's tags keep theirs
+            return labels
+        from .labels import LabelMap
+
+        return LabelMap.load(self.label_map).tags(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options that these commands share, by their names on the command line. model and corpus None: the embedded demo."""
+
+    model: str | None = None
+    corpus: str | None = None
+    format: str | None = None
+    discontinuous: str = "hull"
+    skip_bad: bool = False
+    suite: str | None = None
+    label_map: str | None = None
+    limit: int | None = None
+    engine: str = "auto"
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_tokens: int | None = None
+    stride: int | None = None
+    aggregation: str = "simple"
+
+    @property
+    def choice(self) -> ModelChoice:
+        directory: Any = self.model
+        if directory is None:
+            from .demo import model_path
+
+            directory = model_path()
+        how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
+        return ModelChoice(str(directory), *how)
+
+    def read(self) -> Corpus:
+        """The whole corpus; `limit` is the caller's. Raises UsageError and InputError."""
+        from .corpora import load_corpus
+
+        path: Any = self.corpus
+        if path is None:
+            from .demo import corpus_path
+
+            path = corpus_path()
+        name = self.suite or (None if self.corpus is not None else "demo")
+        return load_corpus(path, self.format, name=name, skip_bad=self.skip_bad, discontinuous=self.discontinuous)
