@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 import small_corpora
 
-pytest.importorskip("jinja2")
-pytest.importorskip("matplotlib")
-
 
 @pytest.fixture
 def saved(program, tiny_model: Path, tmp_path: Path) -> Path:

@@ -13,9 +13,6 @@ from typing import Any
 import pytest
 from reporting.test_text import ODD
 
-pytest.importorskip("jinja2")
-pytest.importorskip("matplotlib")
-
 from openmed_mlx_eval.corpora import Corpus, Document
 from openmed_mlx_eval.evaluation import Warning, evaluate
 from openmed_mlx_eval.labels import LabelMap
