@@ -91,7 +91,11 @@ def evaluate(
         score=score,
         metrics=metrics(scores, options),
         label_map={"mapped": labels.mappings(), "met": labels.met()},
-        warnings=(*_warnings(score, known), *_left_out(documents, golds, predictions, predicted, layers)),
+        warnings=(
+            *_warnings(score, known),
+            *_label_warnings(labels),
+            *_left_out(documents, golds, predictions, predicted, layers),
+        ),
     )
 
 
@@ -164,6 +168,12 @@ def _warnings(score: DocumentScore, known: set[str] | None) -> Iterable[Warning]
                 f"gold spans whose label the model never gives ({', '.join(foreign)}); they count as missed – "
                 "fold labels together with --label-map FILE",
             )
+
+
+def _label_warnings(labels: LabelMap) -> Iterable[Warning]:
+    unmet = labels.unmet()
+    if unmet:
+        yield Warning("label_map_unmet", len(unmet), f"entries of --label-map that no label answers to: {', '.join(unmet)}")
 
 
 def corpus_warnings(corpus: Corpus) -> list[Warning]:

@@ -167,3 +167,11 @@ def test_a_prediction_past_the_end_is_counted_and_hides_no_right_one() -> None:
 def test_an_unknown_rule_of_layers_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="--layers"):
         evaluate([DOCUMENT], [[]], LabelMap(), layers="middle")
+
+
+def test_an_entry_of_a_label_map_that_nothing_answers_to_is_said() -> None:
+    labels = LabelMap({"PERSN": "X", "name": "PERSON", "*": "OTHER", "LABEL_3": "PERSON"})
+    evaluation = evaluate([DOCUMENT], [[Span(0, 5, "B-NAME")]], labels)
+    assert codes(evaluation) == {"label_map_unmet": 1}
+    assert "PERSN" in evaluation.warnings[0].message
+    assert codes(evaluate([DOCUMENT], [[Span(0, 5, "Date")]], LabelMap({"DATE": "WHEN"}))) == {}

@@ -58,7 +58,24 @@ def check(path: str, format: str | None, discontinuous: str, name: str | None, a
 
     PATH is a file, a folder, or - for stdin.
     """
-    corpus = load_corpus(path, format, name=name, skip_bad=True, discontinuous=discontinuous)
+    try:
+        corpus = load_corpus(path, format, name=name, skip_bad=True, discontinuous=discontinuous)
+    except InputError as error:  # of a whole file: there is no document to leave out
+        if not as_json:
+            raise
+        listed = [{"where": error.where, "what": error.what, "remedy": error.remedy}]
+        _print_json(
+            {
+                "name": name,
+                "format": format,
+                "documents": 0,
+                "bad_documents": 0,
+                "spans": 0,
+                "problems": 1,
+                "problem_list": listed,
+            }
+        )
+        return 1
     problems = [problem for error in corpus.skipped for problem in _all_of(error)]
     counts = {
         "documents": len(corpus) + len(corpus.skipped),

@@ -104,6 +104,11 @@ class LabelMap:
                     return name
         return self._rest or upper_snake(bare)
 
+    def unmet(self) -> list[str]:
+        """The user's entries that no label seen so far answers to, sorted: a wrong spelling, or an entry too many."""
+        met = {folded(spelling) for raw in self._seen for spelling in (raw, _PREFIX.sub("", raw.strip()))}
+        return sorted(raw for raw in self._table if raw != "*" and not _NAMELESS.fullmatch(raw) and folded(raw) not in met)
+
     def mappings(self) -> dict[str, str]:
         """{raw: name} of every label that changed its name so far, sorted."""
         return {raw: name for raw, name in sorted(self._seen.items()) if raw != name}

@@ -217,3 +217,12 @@ def test_no_stream_holds_text_ids_or_names(tmp_path: Path, rows: list | str) -> 
         assert made.returncode in (0, 1, 2)
         assert CANARY.encode() not in made.stdout + made.stderr, arguments
         assert b"Traceback" not in made.stderr and b"internal error" not in made.stderr, arguments
+
+
+def test_check_says_in_json_that_a_file_is_no_corpus(program, tmp_path: Path) -> None:
+    """Once stdout stayed empty, where every other problem was listed."""
+    (tmp_path / "cut.json").write_text('[{"id": "a", "text": "Qui')
+    said = program("corpus", "check", tmp_path / "cut.json", "--json")
+    assert (said.code, said.err) == (1, "")
+    assert (said.json()["problems"], said.json()["documents"]) == (1, 0)
+    assert "the JSON is broken" in said.json()["problem_list"][0]["what"]
