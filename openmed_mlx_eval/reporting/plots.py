@@ -1,7 +1,7 @@
 """The pictures of report.html: from a report's numbers to inline SVG, drawn by matplotlib (the `report` extra).
 
-Text stays text and black becomes `currentColor`, so a picture follows the page into the dark and a screen reader
-finds its labels. The same numbers give the same bytes.
+Text stays text and black becomes `currentColor`, so a picture follows the page into the dark. It is hidden from a
+screen reader, which reads what it shows in its caption. The same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _bars(axes: Any, labels: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xlabel("F1")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.5 / (0.5 + 0.2 * len(labels)) - 0.08), ncols=2, frameon=False)
+    axes.figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
 
 def _reliability(axes: Any, bins: Sequence[Mapping[str, Any]]) -> None:
@@ -161,7 +161,7 @@ def _shifts(axes: Any, shifts: Mapping[str, Mapping[str, int]]) -> None:
             color=color,
             label=side,
         )
-    axes.set_xticks(range(len(shown)), shown)
+    axes.set_xticks(range(len(shown)), shown, rotation=60, fontsize=8)
     axes.set_xlabel("characters after the gold's bound")
     axes.set_ylabel("predictions")
     axes.legend(frameon=False)

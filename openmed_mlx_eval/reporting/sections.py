@@ -171,7 +171,7 @@ def _slices(metrics: Metrics) -> Iterator[Section]:
     """A table for each key with more than one value: a single one says what the headline says."""
     columns = ("Documents", "Gold", "Exact F1", "Relaxed F1", "Recall of characters", "Leakage, any label")
     for key, block in metrics.get("slices", {}).items():
-        worst = block["worst"]["value"] if block["worst"] else None
+        worst = block["worst"]["value"] if block["spread"]["exact_f1"] else None  # none is worse than all others alike
         rows = [
             [
                 value + (" (worst)" if value == worst else ""),
