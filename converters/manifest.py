@@ -34,6 +34,9 @@ _ALIASES = {
     "layer_norm_eps": (None, 1e-12),
 }  # OpenMed's name: (DistilBERT's name, transformers' default), for BERT and its kin
 
+_OTHER_DEFAULTS = {"deberta-v2": {"layer_norm_eps": 1e-7}}
+"""Where transformers' default is not that of BERT, which OpenMed fills in."""
+
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _SNAPSHOT = re.compile(r".*/models--(?P<name>[^/]+)/snapshots/(?P<revision>[0-9a-f]{40})")
 
@@ -50,7 +53,7 @@ def source_of(artifact: Artifact) -> dict[str, str | None]:
 
 def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization | None) -> dict[str, Any]:
     """The source's config.json with the keys OpenMed's runtimes need. dtype: by its common name."""
-    config = dict(artifact.config)
+    config = {**_OTHER_DEFAULTS.get(artifact.family.name, {}), **artifact.config}
     family = OPENMED_FAMILIES.get(artifact.family.name, artifact.family.name)
     for name, (other, default) in _ALIASES.items() if family == "bert" else ():
         value = config.get(other, default) if other else default

@@ -70,12 +70,14 @@ def plan(
     quantization: Quantization | None,
     keep: Sequence[str] = (),
     stored_name: Callable[[str], str] = lambda name: name,
+    whole: Sequence[str] = (),
 ) -> list[PlannedTensor]:
     """How each tensor of a plain checkpoint is written, in order of name.
 
     stored_name: our name → the artifact's.
     dtype: float32, float16 or bfloat16; None: each as it is stored, float64 as float32, which Metal has not.
-    Linear and embedding layers, the only matrices, are quantised where their width divides by the group size.
+    Linear and embedding layers, the only matrices, are quantised where their width divides by the group size, but for
+    the parts of the model in `keep` and the layers in `whole`.
     """
     unknown = [name for name in keep if name not in KEEP]
     if unknown:
@@ -83,7 +85,8 @@ def plan(
     kept = tuple(KEEP[name] for name in keep)
 
     def quantized(name: str, tensor: StoredTensor) -> bool:
-        layer = name.endswith(".weight") and len(tensor.shape) == 2 and not name.startswith(kept)
+        plain = name.startswith(kept) or name.removesuffix(".weight") in whole
+        layer = name.endswith(".weight") and len(tensor.shape) == 2 and not plain
         return layer and quantization is not None and tensor.shape[1] % quantization.group_size == 0
 
     return [

@@ -37,6 +37,23 @@ ROTARY = {
 }
 DECODER = {**ROTARY, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10}
 BIASES = {f"{part}_bias": True for part in ("norm", "attention", "mlp", "classifier")}
+RELATIVE = {
+    **{key: value for key, value in ENCODER.items() if key != "type_vocab_size"},
+    "relative_attention": True,
+    "pos_att_type": "p2c|c2p",
+    "position_biased_input": False,
+    "position_buckets": 8,
+    "share_att_key": True,
+    "norm_rel_ebd": "layer_norm",
+}
+NO_BUCKETS = {
+    "position_buckets": -1,
+    "max_relative_positions": 20,
+    "position_biased_input": True,
+    "type_vocab_size": 2,
+    "share_att_key": False,
+    "norm_rel_ebd": "none",
+}
 DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 36, "max_position_embeddings": 48}
 
 # folder, transformers' class stem, stored dtype, configuration; the dtypes and activations are spread over the families.
@@ -57,6 +74,9 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("eurobert", "EuroBert", "float16", {**ROTARY, "rope_parameters": {"rope_type": "default", "rope_theta": 250000.0}}),
     ("eurobert-biased", "EuroBert", "bfloat16",
      {**DECODER, "head_dim": None, "attention_bias": True, "mlp_bias": True, "hidden_act": "gelu"}),
+    ("deberta-v2", "DebertaV2", "float16", {**RELATIVE, **NO_BUCKETS, "embedding_size": 24}),
+    ("deberta-v2-convolved", "DebertaV2", "bfloat16", {**RELATIVE, "conv_kernel_size": 3, "conv_act": "gelu"}),
+    ("deberta-v3", "DebertaV2", "float16", RELATIVE),
 )  # fmt: skip
 
 

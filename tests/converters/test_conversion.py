@@ -104,6 +104,14 @@ def test_both_engines_read_an_artifact_alike(tmp_path: Path, model_type: str, op
     assert np.abs(plain - mlx).max() < 1e-3
 
 
+@pytest.mark.parametrize(("model_type", "epsilon"), [("bert", 1e-12), ("deberta-v2", 1e-7)])
+def test_an_epsilon_left_out_is_written_as_transformers_has_it(tmp_path: Path, model_type: str, epsilon: float) -> None:
+    source = write_checkpoint(tmp_path / "source", model_type)
+    assert "layer_norm_eps" not in json.loads((source / "config.json").read_text("utf-8"))
+    convert(source, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))["layer_norm_eps"] == epsilon
+
+
 @pytest.mark.parametrize("keep", [("classifier",), ("embeddings",), ("classifier", "embeddings")])
 def test_what_is_kept_is_not_quantised(tmp_path: Path, keep: tuple[str, ...]) -> None:
     source = write_checkpoint(tmp_path / "source")

@@ -20,7 +20,7 @@ from openmed_mlx_eval.runtime.classifier import TokenClassifier
 Tags = list[tuple[int, int, str]]
 
 
-@pytest.fixture(params=["bert", "distilbert", "roberta", "xlm-roberta", "camembert", "modernbert"])
+@pytest.fixture(params=["bert", "distilbert", "roberta", "xlm-roberta", "camembert", "modernbert", "deberta-v2"])
 def model_type(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -81,7 +81,12 @@ def test_openmeds_artifact_runs_here_with_the_same_tags(source: Path, tmp_path: 
     openmed_convert(str(source), tmp_path / "theirs", quantize_bits=bits, quantize_group_size=32)
     found = tags_here(tmp_path / "theirs")
     assert len(found) > 10
-    assert found == tags_in_openmed(tmp_path / "theirs") == tags_here(tmp_path / "theirs", "mlx")
+    assert found == tags_here(tmp_path / "theirs", "mlx")
+    if bits and model_type == "deberta-v2":  # it packs the relative positions, and then reads the packed words for rows
+        with pytest.raises(ValueError, match="layer_norm"):
+            tags_in_openmed(tmp_path / "theirs")
+    else:
+        assert found == tags_in_openmed(tmp_path / "theirs")
 
 
 @pytest.mark.parametrize("bits", [None, 8])
@@ -119,6 +124,9 @@ def test_tensors_are_openmeds_bit_for_bit(source: Path, tmp_path: Path, model_ty
     openmed_convert(str(source), tmp_path / "theirs", quantize_bits=bits, quantize_group_size=32)
     convert(source, tmp_path / "ours", Options(bits=bits, group_size=32))
     ours, theirs = (open_safetensors(tmp_path / who / "weights.safetensors") for who in ("ours", "theirs"))
+    for tensors in (ours, theirs) if bits else ():  # see above: the one layer that only they quantise
+        for part in ("weight", "scales", "biases"):
+            tensors.pop(f"deberta.encoder.rel_embeddings.{part}", None)
     assert set(ours) == set(theirs)
     assert all(np.array_equal(ours[name].array, theirs[name].array) for name in ours)
 

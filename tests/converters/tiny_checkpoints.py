@@ -18,7 +18,9 @@ from openmed_mlx_eval.runtime.families import family_of
 WORDS = ("left", "right", "kidney", "lung", "biopsy", "of", "the", "fever", "Quill", "ward", "7", "##s", ".", ",")
 LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
-MODEL_TYPES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert")
+MODEL_TYPES = (
+    "bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert", "deberta-v2",
+)  # fmt: skip
 
 
 def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
@@ -40,6 +42,9 @@ def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
         config |= {"layer_types": ["full_attention", "sliding_attention"], "local_attention": 8, "mlp_bias": True}
     if model_type == "qwen3":
         config |= {"num_key_value_heads": 1, "head_dim": 16}
+    if model_type == "deberta-v2":
+        relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 16, "share_att_key": True}
+        config |= {**relative, "norm_rel_ebd": "layer_norm", "position_biased_input": False, "type_vocab_size": 0}
     if model_type == "electra":
         config["embedding_size"] = hidden // 2
     return {**config, **more}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from make_golden import ENCODER, build, spread
-from runtime.tiny_models import LABELS, WORDS, byte_bpe, unigram, word_piece
+from runtime.tiny_models import LABELS, WORDS, byte_bpe, deberta_unigram, unigram, word_piece
 from tokenizers import Tokenizer
 
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
@@ -52,8 +52,10 @@ TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
     "byte-bpe-untrimmed": lambda: byte_bpe(texts(300, 9), size=700, trim=False),
     "byte-bpe-prefix-space": lambda: byte_bpe(texts(300, 9), size=700, trim=True, pre_space=True, post_space=True),
     "metaspace": lambda: unigram(PIECES),
+    "deberta-v3": lambda: deberta_unigram(PIECES),
+    "mdeberta": lambda: deberta_unigram(PIECES, multilingual=True),
 }
-UNKNOWN = {"wordpiece": "[UNK]", "wordpiece-cased": "[UNK]"}
+UNKNOWN = dict.fromkeys(("wordpiece", "wordpiece-cased", "deberta-v3", "mdeberta"), "[UNK]")
 
 # Trap 6 wants B-X I-Y on the pieces of one word; IO and unprefixed labels join where IOB ones do not.
 LABEL_SETS = {

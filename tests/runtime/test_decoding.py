@@ -19,7 +19,7 @@ from openmed_mlx_eval.runtime.options import AGGREGATIONS
 from openmed_mlx_eval.runtime.tokenization import Encoded, TextEncoder
 from openmed_mlx_eval.runtime.viterbi import Constraints, best_path
 
-from .tiny_models import byte_bpe, unigram, word_piece
+from .tiny_models import byte_bpe, deberta_unigram, unigram, word_piece
 
 IOB = ("O", "B-NAME", "I-NAME", "B-ANATOMY", "I-ANATOMY")
 TEXTS = ["in lung tissue", "Quill, ward 7", "🩺 Quill", "I\u0307pek Öz", "crème 5 mg, Dr Ødeg", "腎臓と肺", "Amy Bo"]
@@ -62,6 +62,7 @@ def as_tuples(spans: Any) -> list[tuple[int, int, str]]:
     return [(span.start, span.end, span.label) for span in spans]
 
 
+PIECES = ["▁", *"abcdefghijklmnopqrstuvwxyzIQDAÖØB\u0307İè,57🩺腎臓と肺", "▁lung", "▁tissue", "▁Dr"]
 KINDS = {
     "wordpiece": lambda: word_piece(
         [*"abcdefghijklmnopqrstuvwxyz,57🩺腎臓と肺", *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyzø")]
@@ -72,7 +73,9 @@ KINDS = {
     "bpe-prefix-space-before": lambda: byte_bpe(TEXTS, trim=True, pre_space=True, post_space=False),
     "bpe-prefix-space-after": lambda: byte_bpe(TEXTS, trim=True, pre_space=False, post_space=True),
     "bpe-prefix-space-untrimmed": lambda: byte_bpe(TEXTS, trim=False, pre_space=True, post_space=False),
-    "unigram": lambda: unigram(["▁", *"abcdefghijklmnopqrstuvwxyzIQDAÖØB\u0307è,57🩺腎臓と肺", "▁lung", "▁tissue", "▁Dr"]),
+    "unigram": lambda: unigram(PIECES),
+    "deberta-v3": lambda: deberta_unigram(PIECES),
+    "mdeberta": lambda: deberta_unigram(PIECES, multilingual=True),
 }
 
 
@@ -100,7 +103,7 @@ def test_a_certain_model_gives_exactly_the_piece(
     assert found == [(start, end, label) for (start, end), label in wanted.items()]
 
 
-@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
+@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram", "deberta-v3", "mdeberta"])
 @pytest.mark.parametrize("aggregation", ["simple", "viterbi"])  # the others take 腎臓と肺 for one word, as transformers does
 def test_cjk_entities_stay_two(encoder_of: Any, kind: str, aggregation: str) -> None:
     found = tagged(encoder_of(KINDS[kind]()), "腎臓と肺", {(0, 2): "ANATOMY", (3, 4): "ANATOMY"}, IOB, aggregation)

@@ -14,8 +14,8 @@ from .tiny_models import network_logits
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 FOLDERS = (
-    "bert", "camembert", "distilbert", "electra", "electra-narrow", "modernbert", "modernbert-biased",
-    "eurobert", "eurobert-biased", "qwen3", "qwen3-bidirectional", "roberta", "xlm-roberta",
+    "bert", "camembert", "deberta-v2", "deberta-v2-convolved", "deberta-v3", "distilbert", "electra", "electra-narrow",
+    "modernbert", "modernbert-biased", "eurobert", "eurobert-biased", "qwen3", "qwen3-bidirectional", "roberta", "xlm-roberta",
 )  # fmt: skip
 
 

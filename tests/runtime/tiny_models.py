@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from openmed_mlx_eval.runtime.artifact import open_artifact
 from openmed_mlx_eval.runtime.engines import open_engine
@@ -141,6 +141,31 @@ def unigram(pieces: Sequence[str]) -> Tokenizer:
         single="<s> $A </s>", pair="<s> $A </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in ("<s>", "<pad>", "</s>", "<unk>")])
+    return tokenizer
+
+
+def deberta_unigram(pieces: Sequence[str], *, multilingual: bool = False) -> Tokenizer:
+    """Unigram as DeBERTa-v3 has it in transformers 5, or as mDeBERTa's published tokenizer.json, of transformers 4, has it
+    (NFKC for its character map); ids 0 to 3 are [PAD], [CLS], [SEP], [UNK], the last is [MASK]."""
+    special = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
+    vocabulary = [(token, 0.0) for token in special]
+    vocabulary += [(piece, -1.0 - number / 100) for number, piece in enumerate(pieces)]
+    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=3))
+    if multilingual:
+        parts = [normalizers.Strip(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    else:
+        spaces = normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " ")
+        parts = [spaces, normalizers.NFC(), normalizers.Strip(left=False, right=True)]
+    tokenizer.normalizer = normalizers.Sequence(parts)
+    metaspace = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([metaspace])
+    tokenizer.decoder = decoders.Metaspace(replacement="▁", prepend_scheme="always")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
+    )
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in (*special, "[MASK]")])
     return tokenizer
 
 

@@ -1,8 +1,8 @@
 """Ops: the operations a family is written against, and Inputs: one batch in an engine's own layout.
 
 The mlx engine pads a batch to (sequences, length); the numpy engine packs it end to end as (tokens,) and pays
-for no padding at all. Only `attention` has to know which, so a family never sees the layout: every other
-operation works on the last axis.
+for no padding at all. Only what mixes tokens – attention, convolution – has to know which, so a family never sees the
+layout: every other operation works on the last axis.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..safetensors import Array
+from ..safetensors import Array, StoredTensor
 from ..weights import Linear, Matrix, Norm
 
 ACTIVATIONS = (
@@ -27,7 +27,7 @@ class Inputs:
     """One batch, in the tensors of the engine that made it.
 
     ids, positions: integers, (tokens,) packed or (sequences, length) padded.
-    layout: what `attention` needs to keep sequences apart; opaque to everyone else.
+    layout: what attention and convolution need to keep sequences apart; opaque to everyone else.
     lengths: tokens of each sequence, in order.
     """
 
@@ -61,6 +61,9 @@ class Ops(Protocol):
 
     def row(self, matrix: Matrix, index: int) -> Any:
         """One row of a table, (width,)."""
+
+    def table(self, matrix: Matrix) -> Any:
+        """All rows of a table, (rows, width)."""
 
     def linear(self, linear: Linear) -> Op:
         """x (…, inputs) → (…, outputs of all its matrices side by side)."""
@@ -104,3 +107,22 @@ class Ops(Protocol):
         q: (…, heads, d). k, v: (…, key heads, d); key heads divide heads, and each serves heads/key heads
         neighbouring ones.
         """
+
+    # What disentangled attention needs.
+
+    def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> Any:
+        """What `disentangled_attention` must know of a batch: made once, used by every layer.
+
+        rows: length → integers (2·length - 1,), the row that tables of relative positions have for each distance
+        query - key, from 1 - length up.
+        """
+
+    def disentangled_attention(self, key: Any, query: Any, heads: int, scale: float) -> Callable[[Any, Inputs, Any], Any]:
+        """(qkv, inputs, distances) → softmax(scale·(qᵢ·kⱼ + qᵢ·key[r] + kⱼ·query[r]))·v, r the row of the distance i - j.
+
+        He et al. 2021 (arXiv:2006.03654), equation 4. key, query: the tables of relative positions, projected as keys
+        and as queries, (rows, width), or None where a model lacks that term. Shapes and overwriting as in `attention`.
+        """
+
+    def convolution(self, kernel: StoredTensor, bias: StoredTensor) -> Callable[[Any, Inputs], Any]:
+        """(x, inputs) → each sequence convolved by itself, zeros around it; kernel: (outputs, inputs, an odd number of taps)."""

@@ -66,6 +66,9 @@ class MlxOps:
     def row(self, matrix: Matrix, index: int) -> Any:
         return self.embedding(matrix)(mx.array([index]))[0]
 
+    def table(self, matrix: Matrix) -> Any:
+        return self.embedding(matrix)(mx.arange(matrix.shape[0]))
+
     def linear(self, linear: Linear) -> Op:
         bias = mx.concatenate([self._tensor(bias) for bias in linear.biases]) if linear.biases else None
         quantized = {matrix.quantization for matrix in linear.matrices}
@@ -135,6 +138,51 @@ class MlxOps:
     def banded_attention(self, q: Any, k: Any, v: Any, band: Band) -> Any:
         return banded_attention(q, k, v, band)
 
+    def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> tuple[Any, Any]:
+        """The tables' rows for the padded length's distances, descending and ascending."""
+        ascending = rows(inputs.ids.shape[1])
+        return mx.array(ascending[::-1].copy()), mx.array(ascending)
+
+    def disentangled_attention(
+        self, key: Any, query: Any, heads: int, scale: float
+    ) -> Callable[[Any, Inputs, tuple[Any, Any]], Any]:
+        def by_head(table: Any) -> Any:
+            made = mx.contiguous((table * scale).reshape(len(table), heads, -1).transpose(1, 2, 0))
+            mx.eval(made)  # now, not in the first batch, and without a hold on the weights it was made of
+            return made
+
+        keys, queries = (None if table is None else by_head(table) for table in (key, query))
+
+        def apply(qkv: Any, inputs: Inputs, distances: tuple[Any, Any]) -> Any:
+            sequences, length, width = qkv.shape
+            q, k, v = qkv.reshape(sequences, length, 3, heads, -1).transpose(2, 0, 3, 1, 4)
+            descending, ascending = distances
+            terms = []
+            if keys is not None:
+                terms.append(_skewed(q @ mx.take(keys, descending, axis=2)))
+            if queries is not None:
+                terms.append(_skewed(k @ mx.take(queries, ascending, axis=2)).swapaxes(-1, -2))
+            mask = inputs.layout
+            if terms:
+                bias = sum(terms[1:], terms[0])
+                # Finite, and far enough from the end of float16 for a score to be added.
+                mask = bias if mask is None else mx.where(mask, bias, mx.array(mx.finfo(bias.dtype).min / 2, bias.dtype))
+            context = mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask)
+            return context.transpose(0, 2, 1, 3).reshape(sequences, length, width // 3)
+
+        return apply
+
+    def convolution(self, kernel: StoredTensor, bias: StoredTensor) -> Callable[[Any, Inputs], Any]:
+        weight, shift = self._tensor(kernel).transpose(0, 2, 1), self._tensor(bias)
+        padding = weight.shape[1] // 2
+
+        def apply(x: Any, inputs: Inputs) -> Any:
+            if inputs.layout is not None:  # a sequence's last tokens see zeros behind it, not padding tokens
+                x = mx.where(inputs.layout.reshape(*x.shape[:2], 1), x, mx.array(0, x.dtype))
+            return mx.conv1d(x, weight, padding=padding) + shift
+
+        return apply
+
     def _tensor(self, stored: StoredTensor) -> Any:
         if stored.dtype == "BF16":
             return mx.array(stored.array).view(mx.bfloat16).astype(self._dtype)
@@ -151,6 +199,13 @@ class MlxOps:
         scales = mx.concatenate([self._tensor(matrix.scales) for matrix in matrices if matrix.scales])
         biases = mx.concatenate([self._tensor(matrix.biases) for matrix in matrices if matrix.biases])
         return words, scales, biases, {"group_size": how.group_size, "bits": how.bits}
+
+
+def _skewed(products: Any) -> Any:
+    """(…, length, 2·length - 1) → (…, length, length): row i from column length - 1 - i on, a view by strides."""
+    sequences, heads, length, width = products.shape
+    strides = (heads * length * width, length * width, width - 1, 1)
+    return mx.as_strided(products, (sequences, heads, length, length), strides, offset=length - 1)
 
 
 # Written out, not mlx.nn's: those are wrapped in mx.compile, which off Apple needs a C++ compiler at run time.

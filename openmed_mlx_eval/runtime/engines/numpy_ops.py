@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ..safetensors import Array
+from ..safetensors import Array, StoredTensor
 from ..weights import Linear, Matrix, Norm
 from .base import ACTIVATIONS, Inputs, Op
 from .numpy_bands import Band, Rotary, banded_attention, softmax_product
+from .numpy_disentangled import Distances, RelativeTables, disentangled_attention
 from .numpy_layout import BLOCK, Group, blocks
 
 
@@ -49,6 +50,9 @@ class NumpyOps:
 
     def row(self, matrix: Matrix, index: int) -> Array:
         return np.asarray(matrix.float32(slice(index, index + 1))[0])
+
+    def table(self, matrix: Matrix) -> Array:
+        return np.array(matrix.float32())
 
     def linear(self, linear: Linear) -> Op:
         # Weights stored as float32 are used where they are mapped, one product each; others have to be widened
@@ -138,6 +142,33 @@ class NumpyOps:
 
     def banded_attention(self, q: Array, k: Array, v: Array, band: Band) -> Array:
         return banded_attention(q, k, v, band)
+
+    def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> list[Distances]:
+        return [Distances.of(group.length, rows(group.length)) for group in inputs.layout]
+
+    def disentangled_attention(
+        self, key: Array | None, query: Array | None, heads: int, scale: float
+    ) -> Callable[[Array, Inputs, list[Distances]], Array]:
+        tables = RelativeTables.of(key, query, heads, scale)
+        return lambda qkv, inputs, distances: disentangled_attention(qkv, tables, scale, inputs.layout, distances)
+
+    def convolution(self, kernel: StoredTensor, bias: StoredTensor) -> Callable[[Array, Inputs], Array]:
+        taps = [np.ascontiguousarray(tap) for tap in kernel.float32().transpose(2, 1, 0)]
+        shift = bias.float32()
+
+        def apply(x: Array, inputs: Inputs) -> Array:
+            y = np.empty((len(x), len(shift)), dtype=np.float32)
+            y[:] = shift
+            for ahead, tap in enumerate(taps, start=-(len(taps) // 2)):
+                product = x @ tap
+                for group in inputs.layout:
+                    rows = slice(group.start, group.start + group.count * group.length)
+                    to, of = (array[rows].reshape(group.count, group.length, -1) for array in (y, product))
+                    end = max(0, group.length - abs(ahead))
+                    to[:, max(0, -ahead) :][:, :end] += of[:, max(0, ahead) :][:, :end]
+            return y
+
+        return apply
 
 
 def _layer_norm(norm: Norm, epsilon: float) -> Callable[[Array], None]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ...errors import ModelError
 from .base import Config, Family
 from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
+from .deberta_v2 import DEBERTA_V2
 from .eurobert import EUROBERT
 from .modernbert import MODERNBERT
 from .qwen3 import QWEN3
 
-FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT)
+FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT, DEBERTA_V2)
 
 
 def family_of(config: Config) -> Family:

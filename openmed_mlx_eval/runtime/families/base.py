@@ -29,6 +29,7 @@ class Family:
     shapes: config → {our tensor name: shape}. window: config → tokens a sequence may have, special ones included.
     positions: (config, ids of one sequence) → its position ids. network: (ops, checkpoint, config) → forward.
     stored_prefix: what OpenMed's runtime has before the names of all tensors but the head's in an artifact.
+    whole: layers that a conversion never quantises.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Family:
     positions: Callable[[Config, Array], Array]
     network: Callable[[Ops, Checkpoint, Config], Network]
     stored_prefix: str = ""
+    whole: tuple[str, ...] = ()
 
     def stored_name(self, name: str) -> str:
         """What a tensor of ours is called in an artifact."""
@@ -67,6 +69,16 @@ def natural(config: Config, *names: str, default: Any = _REQUIRED, least: int = 
     if default is _REQUIRED:
         raise ModelError(f"config.json: {names[0]} is missing")
     return int(default)
+
+
+def flag(config: Config, name: str, default: bool) -> bool:
+    """config[name] as a truth value. Raises ModelError naming the key."""
+    value = config.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise ModelError(f"config.json: {name} must be true or false")
+    return value
 
 
 def number(config: Config, name: str, default: float) -> float:
