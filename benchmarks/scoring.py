@@ -24,8 +24,8 @@ from openmed_mlx_eval.error_analysis import CORPUS_KEYS, analysed
 from openmed_mlx_eval.scoring import Bootstrap, Case, metrics, score_cases
 from openmed_mlx_eval.scoring.bootstrap import intervals
 from openmed_mlx_eval.scoring.bundle import CaseScore
-from openmed_mlx_eval.scoring.matching import components
 from openmed_mlx_eval.scoring.semeval import SemevalScore, semeval_score
+from openmed_mlx_eval.scoring.sides import Sides
 from openmed_mlx_eval.scoring.tagging import classification_report as report_of_tags
 from openmed_mlx_eval.scoring.tagging import tag_scores
 from openmed_mlx_eval.scoring.uncertainty import count_matrix, rates
@@ -169,7 +169,7 @@ def semeval(quick: bool) -> list[str]:
                 [sorted((span.start, span.end, span.label) for span in side) for side in (case.gold, case.predicted)]
                 for case in cases
             )
-            return [semeval_score(gold, predicted, components(gold, predicted)) for gold, predicted in sorted_sides]
+            return [semeval_score(Sides.of(gold, predicted)) for gold, predicted in sorted_sides]
 
         def theirs(sides: list[Any] = sides) -> object:
             return Evaluator(*sides, tags=LABELS, loader="dict").evaluate()

@@ -23,8 +23,8 @@ from .overlap import TrainingOverlap, training_overlap
 from .predictors import Runner, predictor_of
 from .scoring.eval_spans import as_spans, normalize_eval_spans
 from .scoring.language_rows import LanguageRow, checked_gates, macro, rows_of
-from .scoring.matching import components
 from .scoring.scorecard import DocumentScore, score_spans
+from .scoring.sides import Sides
 from .scoring.validity import checked_gold, checked_predictions
 
 SUITE = "multilingual-clinical-ner"
@@ -245,4 +245,4 @@ def _score(document: Any, predicted: Iterable[Any], labels: LabelMap, layers: st
     )
     golds = checked_gold(gold, length, number)
     predictions, invalid = checked_predictions(spans, length)
-    return score_spans(golds, predictions, components(golds, predictions), invalid, length)
+    return score_spans(Sides.of(golds, predictions), invalid, length)

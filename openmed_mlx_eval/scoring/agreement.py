@@ -26,8 +26,8 @@ from ..errors import UsageError
 from ..spans import Span
 from ..words import pieces
 from .counts import Rate, mean, ratio
-from .matching import components
 from .scorecard import DocumentScore, LabelScore, score_spans, total
+from .sides import Sides
 from .validity import checked_gold
 
 Labels = tuple[str | None, str | None]
@@ -117,7 +117,7 @@ def annotator_agreement(texts: Sequence[str], annotations: Sequence[Sequence[Seq
         labels = [token_labels(places, made[number]) for made in annotations]
         for one, other in pairs:
             first, second = checked[one], checked[other]
-            spans[one, other].append(score_spans(first, second, components(first, second), (), len(text)))
+            spans[one, other].append(score_spans(Sides.of(first, second), (), len(text)))
             seen[one, other].update(zip(labels[one], labels[other], strict=True))
     return Agreement(
         annotators=len(annotations),

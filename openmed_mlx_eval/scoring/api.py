@@ -19,8 +19,8 @@ from .bundle import Case, CaseScore, score_case
 from .counts import Counts, Rate, ratio
 from .coverage import Covered, merged, score_coverage
 from .eval_spans import EvalSpan, as_spans, normalize_eval_spans, reach_of
-from .matching import components
 from .scorecard import score_document, scorecard
+from .sides import Sides
 from .validity import checked_gold, checked_predictions
 
 __all__ = [
@@ -221,7 +221,7 @@ def _grouped(golds: Sequence[EvalSpan], case: Case, key: Callable[[EvalSpan], st
     covered = {}
     for name, members in sorted(groups.items()):
         spans = checked_gold(as_spans(members), length)
-        part = score_coverage(spans, predictions, components(spans, predictions), length, case.text)
+        part = score_coverage(Sides.of(spans, predictions), length, case.text)
         covered[name] = part.overall
     return covered
 

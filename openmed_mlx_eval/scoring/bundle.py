@@ -21,9 +21,9 @@ from .coverage import Coverage, score_coverage, total_coverage
 from .coverage_blocks import character_recall, leakage, over_redaction_loss, recall_slices
 from .critical import NO_FINDINGS, CriticalScore, score_critical, total_critical
 from .graphemes import dominant_script
-from .matching import components
 from .scorecard import DocumentScore, score_spans, scorecard, total
 from .semeval import SemevalScore, semeval_score
+from .sides import Sides
 from .slices import by_value, cells_of, checked_keys, per_document, slice_block
 from .uncertainty import with_intervals
 from .validity import by_label, checked_gold, checked_predictions
@@ -81,11 +81,11 @@ def score_case(case: Case, document: int = 1) -> CaseScore:
         raise UsageError("a case needs the document's text, or its length in code points")
     golds = checked_gold(case.gold, length, document)
     predictions, invalid = checked_predictions(case.predicted, length)
-    groups = list(components(golds, predictions))
+    sides = Sides.of(golds, predictions)
     return CaseScore(
-        score_spans(golds, predictions, groups, invalid, length),
-        semeval_score(golds, predictions, groups, len(invalid)),
-        score_coverage(golds, predictions, groups, length, case.text),
+        score_spans(sides, invalid, length),
+        semeval_score(sides, len(invalid)),
+        score_coverage(sides, length, case.text),
         score_critical(case.gold, case.categories, by_label(predictions), document) if case.categories else NO_FINDINGS,
         judge(golds, case.predicted, case.language),
         _keys(case),

@@ -10,6 +10,7 @@ is computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
@@ -38,24 +39,25 @@ def calibration(
     """
     if bins < 1:
         raise UsageError("calibration bins: must be at least 1")
-    rows = [(confidence, right) for confidence, _, _, right in confidences.rows()]
-    scored = [row for row in rows if row[0] is not None]
-    unscored = [right for confidence, right in rows if confidence is None]
-    if not scored:
+    judged = confidences.documents
+    if all(confidence is None for one in judged for confidence in one.confidences):
         return None
     import numpy as np
 
-    columns = np.array(scored, dtype=np.float64)
-    confidence, right = columns[np.lexsort((-columns[:, 1], -columns[:, 0]))].T  # floats add up in one order only
+    values = np.array(list(chain.from_iterable(one.confidences for one in judged)), dtype=np.float64)  # None becomes NaN
+    rights = np.array(list(chain.from_iterable(one.right for one in judged)), dtype=np.float64)
+    unscored = np.isnan(values)
+    always_kept = int(rights[unscored].sum()), int(unscored.sum())
+    confidence, right = values[~unscored], rights[~unscored]
+    order = np.lexsort((-right, -confidence))  # floats add up in one order only
+    confidence, right = confidence[order], right[order]
     unusable = dict(confidences.unusable)
     return {
-        "predictions": len(scored),
+        "predictions": len(confidence),
         WITHOUT_SCORE: unusable.pop(WITHOUT_SCORE, 0),
         "invalid_scores": unusable,
         **reliability(confidence, right, bins),
-        "threshold_sweep": threshold_sweep(
-            confidence, right, confidences.support, (sum(unscored), len(unscored)), wanted_recalls
-        ),
+        "threshold_sweep": threshold_sweep(confidence, right, confidences.support, always_kept, wanted_recalls),
         "risk_coverage": risk_coverage(confidence, right),
     }
 

@@ -86,15 +86,16 @@ def _place(offset: object) -> int:
 
 def _right(gold: Sequence[Triple], keys: Sequence[Triple], confidences: Sequence[float | None]) -> list[bool]:
     """Which predictions get a gold span. Only where predictions repeat does confidence decide."""
-    free = Counter(gold)
+    known = set(gold)
     try:
-        claims = Counter(keys)
+        claims = set(keys)
     except TypeError:  # an offset of a predictions file may be a list
         keys = [(_place(start), _place(end), label) for start, end, label in keys]
-        claims = Counter(keys)
-    hits = [key in free and (type(key[0]) is type(key[1]) is int or not reason_of(*key[:2], key[1])) for key in keys]
+        claims = set(keys)
+    hits = [key in known and (type(key[0]) is type(key[1]) is int or not reason_of(*key[:2], key[1])) for key in keys]
     if len(claims) == len(keys):
         return hits
+    free = Counter(gold)
     order = sorted(range(len(keys)), key=lambda place: -_or_none_at_all(confidences[place]))
     for place in order:
         if hits[place]:

@@ -20,8 +20,8 @@ from operator import add, itemgetter
 from typing import NamedTuple
 
 from .graphemes import UNKNOWN_SCRIPT, Clusters, dominant_script, is_plain, scripts_of_clusters
-from .matching import Group
 from .pool import Interval
+from .sides import Sides
 from .validity import Triple, by_label
 
 
@@ -203,46 +203,48 @@ def merged(intervals: Iterable[Interval | Triple]) -> list[Interval]:
     return pieces
 
 
-def score_coverage(
-    gold: Sequence[Triple],
-    predicted: Sequence[Triple],
-    groups: Iterable[Group],
-    length: int,
-    text: str | None = None,
-) -> Coverage:
+def score_coverage(sides: Sides, length: int, text: str | None = None) -> Coverage:
     """Score one document of `length` code points.
 
-    gold, predicted: checked, in document order; groups: their components. text: the document, for clusters
-    and scripts; without it every code point is a cluster.
+    text: the document, for clusters and scripts; without it every code point is a cluster.
     """
-    by_own, by_any, shared = _covered_characters(gold, predicted, groups)
+    same = [end - start for start, end, _ in sides.same]
+    by_own, by_any, shared = _covered_characters(sides)
+    gold, by_own, by_any = [*sides.same, *sides.gold_left], [*same, *by_own], [*same, *by_any]
     if text is None or is_plain(text):
         of_labels = _plain_sums(map(_LABEL, gold), gold, by_own, by_any)
         of_scripts = {} if text is None else _plain_scripts(text, gold, by_own, by_any, of_labels)
     else:
-        spans = _ClusteredSpans(text, predicted)
+        spans = _ClusteredSpans(text, sides.predicted)
         rows = [spans.row(*each) for each in zip(gold, by_own, by_any, strict=True)]
         of_labels = _sums(zip(map(_LABEL, gold), rows, strict=True))
         of_scripts = _sums(part for span, row in zip(gold, rows, strict=True) for part in spans.by_script(span, row))
-    gold_characters = sum(end - start for start, end in merged(gold))
+    once = sum(same)
     return Coverage(
         of_labels,
         of_scripts,
         documents_with_gold=int(bool(gold)),
         documents_with_leak=int(any(part.characters_any < part.characters for part in of_labels.values())),
         documents_with_label_leak=int(any(part.characters_own < part.characters for part in of_labels.values())),
-        over_redacted=sum(end - start for start, end in merged(predicted)) - shared,
-        redactable=length - gold_characters,
+        over_redacted=_extent(sides.predicted_left) - shared,
+        redactable=length - once - _extent(sides.gold_left),
         without_text=int(text is None),
     )
 
 
-def _covered_characters(
-    gold: Sequence[Triple], predicted: Sequence[Triple], groups: Iterable[Group]
-) -> tuple[list[int], list[int], int]:
-    """Per gold span, the code points under predictions of its label and of any; code points of both unions."""
+def _extent(intervals: Iterable[Interval | Triple]) -> int:
+    """Code points in the union of sorted intervals."""
+    return sum(end - start for start, end in merged(intervals))
+
+
+def _covered_characters(sides: Sides) -> tuple[list[int], list[int], int]:
+    """Per gold span that is left, the code points under predictions of its label and of any; those of both unions."""
+    gold, predicted = sides.gold_left, sides.predicted_left
+    if sides.flat:
+        by_own, by_any = _overlaps(gold, predicted)
+        return by_own, by_any, sum(by_any)
     by_own, by_any, shared = [0] * len(gold), [0] * len(gold), 0
-    for i0, i1, j0, j1 in groups:
+    for i0, i1, j0, j1 in sides.groups:
         if i1 - i0 == 1 == j1 - j0:
             (start, end, label), (other_start, other_end, other_label) = gold[i0], predicted[j0]
             overlap = (end if end < other_end else other_end) - (start if start > other_start else other_start)
@@ -265,6 +267,27 @@ def _covered_characters(
     return by_own, by_any, shared
 
 
+def _overlaps(gold: Sequence[Triple], predicted: Sequence[Triple]) -> tuple[list[int], list[int]]:
+    """Per gold span, the code points under predictions of its label and of any; neither list overlaps itself."""
+    by_own, by_any = [], []
+    first, last = 0, len(predicted)
+    for start, end, label in gold:
+        own = anything = 0
+        while first < last and predicted[first][1] <= start:
+            first += 1
+        for place in range(first, last):
+            other_start, other_end, other_label = predicted[place]
+            if other_start >= end:
+                break
+            overlap = (end if end < other_end else other_end) - (start if start > other_start else other_start)
+            anything += overlap
+            if other_label == label:
+                own += overlap
+        by_own.append(own)
+        by_any.append(anything)
+    return by_own, by_any
+
+
 def _plain_sums(keys: Iterable[str], gold: Sequence[Triple], by_own: Sequence[int], by_any: Sequence[int]) -> dict[str, Covered]:
     """Sums by key where every code point is a cluster."""
     sums: dict[str, list[int]] = {}
@@ -284,8 +307,9 @@ def _plain_scripts(
 ) -> dict[str, Covered]:
     if not gold:
         return {}
-    if all(_LATIN_LETTER.search(text, start, end) for start, end, _ in gold):
-        return {"Latin": plus(of_labels.values())}
+    if all(text[start].isalpha() or _LATIN_LETTER.search(text, start, end) for start, end, _ in gold):
+        row = sum(part.characters for part in of_labels.values()), sum(by_own), sum(by_any)
+        return {"Latin": Covered(*row, *row)}
     return _plain_sums((_ascii_script(text, start, end) for start, end, _ in gold), gold, by_own, by_any)
 
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from ..spans import Span
 from .counts import Counts, Rate, TwoSidedCounts, mean
-from .matching import NO_MATCHES, Group, Matches, components, count_matches
-from .validity import Triple, by_label, checked_gold, checked_predictions
+from .matching import NO_MATCHES, Matches, count_matches
+from .sides import Sides
+from .validity import by_label, checked_gold, checked_predictions
 
 
 class LabelScore(NamedTuple):
@@ -102,24 +103,19 @@ def score_document(gold: Sequence[Span], predicted: Sequence[Span], length: int)
     """
     golds = checked_gold(gold, length)
     predictions, invalid = checked_predictions(predicted, length)
-    return score_spans(golds, predictions, components(golds, predictions), invalid, length)
+    return score_spans(Sides.of(golds, predictions), invalid, length)
 
 
-def score_spans(
-    gold: Sequence[Triple],
-    predicted: Sequence[Triple],
-    groups: Iterable[Group],
-    invalid: Sequence[tuple[str, str]],
-    length: int,
-) -> DocumentScore:
-    """Score one document: its checked spans in document order, their components, (label, reason) of the rest."""
-    support = Counter(map(_LABEL, gold))
-    predictions = Counter(map(_LABEL, predicted))
+def score_spans(sides: Sides, invalid: Sequence[tuple[str, str]], length: int) -> DocumentScore:
+    """Score one document: its checked spans, and (label, reason) of each prediction that cannot stand."""
+    support = Counter(map(_LABEL, sides.gold))
+    predictions = Counter(map(_LABEL, sides.predicted))
     if invalid:
         predictions.update(label for label, _ in invalid)
+    gold, predicted = sides.gold_left, sides.predicted_left
     matches: dict[str, Matches] = {}
-    equal, alike = [], []  # labels of the groups of one gold span and one prediction of its label
-    for i0, i1, j0, j1 in groups:
+    equal, alike = list(map(_LABEL, sides.same)), []  # labels of pairs of equal spans, and of pairs of one label
+    for i0, i1, j0, j1 in sides.groups:
         if i1 - i0 == 1 == j1 - j0:
             one, other = gold[i0], predicted[j0]
             if one == other:
@@ -127,11 +123,17 @@ def score_spans(
             elif one[2] == other[2]:
                 alike.append(one[2])
             continue
+        if sides.flat and (i1 - i0 == 1 or j1 - j0 == 1):  # one span in pieces: nothing of equal bounds is left
+            label = gold[i0][2] if i1 - i0 == 1 else predicted[j0][2]
+            found = sum(span[2] == label for span in gold[i0:i1])
+            right = sum(span[2] == label for span in predicted[j0:j1])
+            if found and right:
+                matches[label] = Matches(*map(add, matches.get(label, NO_MATCHES), (0, 1, 1, found, right)))
+            continue
         golds, theirs = by_label(gold[i0:i1]), by_label(predicted[j0:j1])
         for label in golds.keys() & theirs.keys():
             more = count_matches(golds[label], theirs[label])
-            known = matches.get(label)
-            matches[label] = more if known is None else Matches(*map(add, known, more))
+            matches[label] = Matches(*map(add, matches.get(label, NO_MATCHES), more))
     by_pair, by_equality = Counter(alike), Counter(equal)
     scores = {}
     for label in support.keys() | predictions.keys():

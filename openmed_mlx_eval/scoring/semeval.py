@@ -10,12 +10,12 @@ none), the counts are nervaluate's; elsewhere nervaluate's depend on the order o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .counts import ratio
-from .matching import Group, components
 from .pool import Bounds, Pool, Preference, Value, pool_of
+from .sides import Sides
 from .validity import Triple
 
 Triples = Sequence[Triple]
@@ -64,13 +64,11 @@ class SemevalScore(NamedTuple):
         }
 
 
-def semeval_score(gold: Triples, predicted: Triples, groups: Iterable[Group] | None = None, invalid: int = 0) -> SemevalScore:
-    """Score one document. Both lists are valid and in document order; `invalid` predictions are spurious.
-
-    groups: their components, where the caller has them.
-    """
-    paired = same_bounds = perfect = type_paired = same_label = 0
-    for i0, i1, j0, j1 in components(gold, predicted) if groups is None else groups:
+def semeval_score(sides: Sides, invalid: int = 0) -> SemevalScore:
+    """Score one document; `invalid` predictions are spurious."""
+    paired = same_bounds = perfect = type_paired = same_label = len(sides.same)
+    gold, predicted = sides.gold_left, sides.predicted_left
+    for i0, i1, j0, j1 in sides.groups:
         if i1 - i0 == 1 == j1 - j0:
             one, other = gold[i0], predicted[j0]
             paired += 1
@@ -84,6 +82,14 @@ def semeval_score(gold: Triples, predicted: Triples, groups: Iterable[Group] | N
             elif one[:2] == other[:2]:
                 same_bounds += 1
             continue
+        if sides.flat and (
+            i1 - i0 == 1 or j1 - j0 == 1
+        ):  # nothing of equal bounds is left: the first prediction takes a gold span
+            label = predicted[j0][2]
+            paired += 1
+            type_paired += 1
+            same_label += any(span[2] == label for span in gold[i0:i1])
+            continue
         agreed, golds, predictions = _without_equals(gold[i0:i1], predicted[j0:j1], width=3)
         in_bounds, golds_left, predictions_left = _without_equals(golds, predictions, width=2)
         perfect += agreed
@@ -92,7 +98,8 @@ def semeval_score(gold: Triples, predicted: Triples, groups: Iterable[Group] | N
         of_label, of_any = _preferring_the_label(golds, predictions)
         same_label += agreed + of_label
         type_paired += agreed + of_any
-    return SemevalScore(len(gold), len(predicted) + invalid, paired, same_bounds, perfect, type_paired, same_label)
+    of_lists = len(sides.gold), len(sides.predicted) + invalid
+    return SemevalScore(*of_lists, paired, same_bounds, perfect, type_paired, same_label)
 
 
 def _without_equals(gold: Triples, predicted: Triples, width: int) -> tuple[int, list[Triple], list[Triple]]:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmed_mlx_eval.scoring.semeval import semeval_score
+from openmed_mlx_eval.scoring.sides import Sides
 from openmed_mlx_eval.spans import Span
 
 Evaluator = pytest.importorskip("nervaluate").Evaluator
@@ -41,7 +42,7 @@ def test_counts_and_rates_are_nervaluates(gold, predicted):
     ]
     theirs = Evaluator(*given_to_it, tags=LABELS, loader="dict").evaluate()["overall"]
     triples = [sorted((span.start, span.end, span.label) for span in side) for side in (gold, predicted)]
-    for scheme, ours in semeval_score(*triples).to_dict().items():
+    for scheme, ours in semeval_score(Sides.of(*triples)).to_dict().items():
         result = theirs[NAMES.get(scheme, scheme)]
         for key in KEYS:
             assert (ours[key] or 0) == pytest.approx(getattr(result, key)), (scheme, key)

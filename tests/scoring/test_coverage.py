@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from openmed_mlx_eval.scoring import Case, metrics, score_case
 from openmed_mlx_eval.scoring.coverage import Coverage, score_coverage, total_coverage
 from openmed_mlx_eval.scoring.graphemes import Clusters
-from openmed_mlx_eval.scoring.matching import components
+from openmed_mlx_eval.scoring.sides import Sides
 from openmed_mlx_eval.spans import Span
 
 from .strategies import lines_run, spans
@@ -22,7 +22,7 @@ TEXTS = st.lists(
 
 def coverage_of(gold: list[Span], predicted: list[Span], text: str | None = None) -> Coverage:
     golds, predictions = (sorted((span.start, span.end, span.label) for span in side) for side in (gold, predicted))
-    return score_coverage(golds, predictions, components(golds, predictions), 24, text)
+    return score_coverage(Sides.of(golds, predictions), 24, text)
 
 
 def positions(spans_: list[Span]) -> set[int]:
