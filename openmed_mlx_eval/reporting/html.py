@@ -21,7 +21,7 @@ TEMPLATE = "report.html.j2"
 
 def to_html(report: Mapping[str, Any], errors: Mapping[str, Any] | None = None) -> str:
     """report.html of one run. errors: its errors.json. Raises UsageError where the `report` extra is not installed."""
-    shown = [*sections(report["metrics"]), *_provenance(report)]
+    shown = [*sections(report["metrics"]), *(_confusions(errors) if errors else ()), *_provenance(report)]
     return page(
         title=str(report["suite"]),
         facts=facts(report),
@@ -77,6 +77,26 @@ def _cards(metrics: Mapping[str, Any]) -> Iterator[dict[str, str]]:
             share = metrics.get("uncertainty", {}).get("level")
             note = "" if found == "–" or share is None else f"{found} ({share:.0%} interval)"
             yield {"name": name, "value": rate(block[key]), "note": note}
+
+
+MOST_CONFUSIONS = 100
+
+
+def _confusions(errors: Mapping[str, Any]) -> Iterator[Section]:
+    """The heat map off its diagonal, in words: what a screen reader reads of it, and what sorts it by weight."""
+    cells = [
+        (count, gold, predicted)
+        for gold, row in errors["confusion_matrix"].items()
+        for predicted, count in row.items()
+        if gold != predicted
+    ]
+    cells.sort(key=lambda cell: (-cell[0], cell[1:]))
+    title = (
+        "Confusions" if len(cells) <= MOST_CONFUSIONS else f"Confusions, the {MOST_CONFUSIONS} most frequent of {len(cells):,}"
+    )
+    rows = [[gold, predicted, f"{count:,}"] for count, gold, predicted in cells[:MOST_CONFUSIONS]]
+    if rows:
+        yield Section(title, ("Gold", "Predicted", "Spans"), rows)
 
 
 def _provenance(report: Mapping[str, Any]) -> Iterator[Section]:

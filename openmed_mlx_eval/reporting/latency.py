@@ -8,25 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .sections import Section, count, milliseconds, rate
+from .sections import PHASES, Section, count, milliseconds, rate
 from .text import escaped, markdown_table, print_tables
 
 Report = Mapping[str, Any]
 
 _TIMES = ("min", "median", "p90", "p95", "p99", "mad")
 _TIME_COLUMNS = ("Min", "Median", "p90", "p95", "p99", "MAD", "Median, 95 %")
-
-_SAID = {
-    "start": "interpreter started",
-    "import": "package imported",
-    "weights": "weights opened",
-    "tokenizer": "tokenizer loaded",
-    "engine": "engine opened, weights laid out",
-    "first_forward": "first forward",
-    "first_span": "first spans",
-    "second_forward": "second forward",
-    "exit": "process ended",
-}
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +70,7 @@ def _cold(report: Report) -> Iterator[Section]:
     block = report["cold_start"]
     if not block["processes"]:
         return
-    rows = [[_SAID[phase], *_cells(summary)] for phase, summary in block["phases_ms"].items()]
+    rows = [[PHASES[phase], *_cells(summary)] for phase, summary in block["phases_ms"].items()]
     rows.append(["start to first spans", *_cells(block["cold_start_ms"])])
     rows.append(["start to end", *_cells(block["total_ms"])])
     yield Section(f"Cold start, {block['processes']} fresh processes", ("Cold start, ms", *_TIME_COLUMNS), rows, brief=True)

@@ -10,9 +10,11 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
+from .sections import PHASES
 
 BLUE, ORANGE = "#3b7dd8", "#d9772b"
 """Told apart by people who see no red or green, and at 3:1 on white and on black."""
@@ -51,7 +53,11 @@ def _of_metrics(metrics: Mapping[str, Any]) -> Iterator[Drawn]:
     if labels:
         described = "F1 of each label, exact and relaxed; the table of labels has the numbers."
         yield "F1 by label", described, (7, 0.9 + 0.34 * len(labels)), lambda axes: _bars(axes, labels)
-    calibration = metrics.get("calibration")
+    yield from _of_calibration(metrics.get("calibration"))
+    yield from _of_latency(metrics.get("latency") or {})
+
+
+def _of_calibration(calibration: Mapping[str, Any] | None) -> Iterator[Drawn]:
     if not calibration:
         return
     bins = [one for one in calibration["reliability_bins"] if one["count"]]
@@ -63,6 +69,20 @@ def _of_metrics(metrics: Mapping[str, Any]) -> Iterator[Drawn]:
     risks = calibration["risk_coverage"]["points"]
     described = "Share of wrong predictions among the most confident ones, against the share of predictions kept."
     yield "Risk and coverage", described, (4.4, 3.6), lambda axes: _risk(axes, risks)
+
+
+def _of_latency(latency: Mapping[str, Any]) -> Iterator[Drawn]:
+    """What `run --cold-start` measured."""
+    phases = {PHASES[name]: ms for name, ms in (latency.get("phases_ms") or {}).items() if ms}
+    if phases:
+        described = (
+            "Median time of each phase of a fresh process, one after the other; the table of the cold start has the numbers."
+        )
+        yield "Cold start", described, (7, 0.9 + 0.3 * len(phases)), lambda axes: _phases(axes, phases)
+    samples = latency.get("samples_ms") or ()
+    if samples:
+        described = "Documents handed over one by one, by the time to their spans; the table of latency has the percentiles."
+        yield "Latency", described, (7, 3), lambda axes: _histogram(axes, samples, latency)
 
 
 def _of_errors(errors: Mapping[str, Any]) -> Iterator[Drawn]:
@@ -122,6 +142,26 @@ def _risk(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
         [point["coverage"] for point in points], [point["risk"] for point in points], color=BLUE, label="wrong among those kept"
     )
     _unit(axes, "share of predictions kept", "share wrong")
+
+
+def _phases(axes: Any, phases: Mapping[str, float]) -> None:
+    """Each phase begins where the one above it ends."""
+    starts = [0.0, *accumulate(phases.values())]
+    axes.barh(range(len(phases)), list(phases.values()), 0.6, left=starts[:-1], color=BLUE)
+    axes.set_yticks(range(len(phases)), list(phases))
+    axes.invert_yaxis()
+    axes.set_xlabel("milliseconds since the process was started")
+
+
+def _histogram(axes: Any, samples: Sequence[float], latency: Mapping[str, Any]) -> None:
+    axes.hist(samples, bins=min(30, max(5, len(samples) // 5)), color=BLUE)
+    for name, style in (("p50", "-"), ("p95", "--")):
+        if latency.get(f"{name}_ms") is not None:
+            axes.axvline(latency[f"{name}_ms"], color=ORANGE, linestyle=style, label=name)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("milliseconds")
+    axes.set_ylabel("documents")
+    axes.legend(frameon=False)
 
 
 def _heat_map(axes: Any, matrix: Mapping[str, Mapping[str, int]], rows: Sequence[str], columns: Sequence[str]) -> None:

@@ -259,6 +259,20 @@ def _answers(metrics: Metrics) -> Iterator[Section]:
     yield Section(f"Protocol {block['protocol']}, {block['alignment']} alignment", ("Measure", "Value"), numbers, True)
 
 
+PHASES = {
+    "start": "interpreter started",
+    "import": "package imported",
+    "weights": "weights opened",
+    "tokenizer": "tokenizer loaded",
+    "engine": "engine opened, weights laid out",
+    "first_forward": "first forward",
+    "first_span": "first spans",
+    "second_forward": "second forward",
+    "exit": "process ended",
+}
+"""What each phase of a cold start is called before people."""
+
+
 def _latency(metrics: Metrics) -> Iterator[Section]:
     """`run --cold-start` alone measures these."""
     block = metrics.get("latency")
@@ -266,12 +280,14 @@ def _latency(metrics: Metrics) -> Iterator[Section]:
         return
     said = {"cold_start_ms": "cold start", **{f"{name}_ms": f"{name}, one document" for name in ("p50", "p90", "p95", "p99")}}
     rows = [[name, f"{milliseconds(block[key])} ms"] for key, name in said.items() if block.get(key) is not None]
+    phases = [[f"cold start: {PHASES[key]}", f"{milliseconds(value)} ms"] for key, value in block.get("phases_ms", {}).items()]
     rows += [
         [name, f"{block[key]:,.1f}"]
         for key, name in (("documents_per_second", "documents per second"), ("tokens_per_second", "tokens per second"))
         if block.get(key) is not None
     ]
     yield Section("Latency", (f"Latency, {count(block['count'])} documents one by one", "Measured"), rows, brief=True)
+    yield Section("Cold start", ("Phase of the cold start, median", "Measured"), phases)
 
 
 def _resources(metrics: Metrics) -> Iterator[Section]:

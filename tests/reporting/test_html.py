@@ -16,6 +16,7 @@ from reporting.test_text import ODD
 from openmed_mlx_eval.corpora import Corpus, Document
 from openmed_mlx_eval.evaluation import Warning, evaluate
 from openmed_mlx_eval.labels import LabelMap
+from openmed_mlx_eval.latency.cold import PHASES
 from openmed_mlx_eval.reporting.environment import environment
 from openmed_mlx_eval.reporting.html import anchor, to_html
 from openmed_mlx_eval.reporting.report import build_report, now
@@ -62,6 +63,18 @@ ERRORS = {
     "confusion_matrix": {"NAME": {"NAME": 3, "DATE": 1, "missed": 2}, "spurious": {"DATE": 4}},
     "overall": {"shifts": {"start": {"0": 2, "+1": 1}, "end": {"-1": 3, "> 10": 1}}},
 }
+
+
+LATENCY = {
+    "cold_start_ms": 150.0, "p50_ms": 4.0, "p90_ms": 7.0, "p95_ms": 8.0, "p99_ms": None, "count": 12,
+    "tokens_per_second": 900.0, "documents_per_second": 200.0,
+    "phases_ms": {phase: 10.0 * (place + 1) for place, phase in enumerate(PHASES)}, "samples_ms": [3.0, 4.0, 8.0] * 4,
+}  # fmt: skip
+
+
+def timed(report: dict[str, Any]) -> dict[str, Any]:
+    """The report as `run --cold-start` would have written it."""
+    return {**report, "metrics": {**report["metrics"], "latency": LATENCY}}
 
 
 class Page(HTMLParser):
@@ -149,6 +162,23 @@ def test_pictures_are_drawn_for_what_there_is() -> None:
     assert 'href="#pictures"' not in to_html(bare)
 
 
+def test_latency_is_drawn_and_said_where_it_was_measured() -> None:
+    timed_run = timed(report_of(["NAME"]))
+    html = to_html(timed_run)
+    page = Page(html)
+    assert all(f'aria-label="{title}"' in html for title in ("Cold start", "Latency"))
+    assert {"cold start: package imported", "20.0 ms", "p95, one document"} <= set(page.text)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_confusions_stand_in_a_table_too_heaviest_first() -> None:
+    page = Page(to_html(report_of(["NAME"]), ERRORS))
+    text = list(filter(None, page.text))
+    place = text.index("Spans") + 1
+    assert text[place - 4 : place] == ["Confusions", "Gold", "Predicted", "Spans"]
+    assert text[place : place + 9] == ["spurious", "DATE", "4", "NAME", "missed", "2", "NAME", "DATE", "1"]
+
+
 def test_a_run_of_fifty_labels_stays_small() -> None:
     report = report_of([f"LABEL_{n:02}" for n in range(50)])
     assert len(to_html(report, ERRORS).encode()) < 2_000_000
@@ -190,7 +220,7 @@ document.body.insertAdjacentHTML('beforeend', `<p id="seen">${JSON.stringify(
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_browser_without_network_shows_every_section(tmp_path: Path, width: int) -> None:
     """No console error, no request, nothing hidden, no sideways scrolling of the page. The screenshot is kept where CI asks for it."""
-    html = to_html(report_of(["NAME", "DATE", "x" * 60]), ERRORS)
+    html = to_html(timed(report_of(["NAME", "DATE", "x" * 60])), ERRORS)
     page = tmp_path / "report.html"
     page.write_text(html, "utf-8")
     looked = tmp_path / "looked.html"
