@@ -13,8 +13,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import lt
+from itertools import accumulate, compress, count, pairwise
+from operator import lt, ne
 
 Block = tuple[int, int, int]
 """a[i : i + n] is b[j : j + n], as (i, j, n)."""
@@ -101,6 +101,21 @@ class Matching:
 
 def character_matches(a: str, b: str) -> Matching:
     """The characters of `a` and `b` that are each other's, case not counted."""
+    return matches_in_place("".join(folded(a).split()), "".join(folded(b).split())) or _matches_by_words(a, b)
+
+
+def matches_in_place(a: str, b: str) -> Matching | None:
+    """What matches where only single characters, or two together, were put for as many others; None for other texts."""
+    if len(a) != len(b):
+        return None
+    other = list(compress(count(), map(ne, a, b)))
+    if any(third - first == 2 for first, third in zip(other, other[2:], strict=False)):
+        return None
+    ends = [-1, *other, len(a)]
+    return Matching.of(((i + 1, i + 1, j - i - 1) for i, j in pairwise(ends)), len(a), len(b))
+
+
+def _matches_by_words(a: str, b: str) -> Matching:
     words_a, words_b = _WORDS.findall(folded(a)), _WORDS.findall(folded(b))
     starts_a, starts_b = (list(accumulate(map(len, words), initial=0)) for words in (words_a, words_b))
     joined_a, joined_b = "".join(words_a), "".join(words_b)
