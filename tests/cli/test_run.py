@@ -259,7 +259,7 @@ def interrupted(*_: object, **__: object) -> None:
     [
         ("os.fsync", full, 1),
         ("openmed_mlx_eval.runtime.classifier.TokenClassifier.predict", interrupted, 130),
-        ("openmed_mlx_eval.runtime.classifier.TokenClassifier._forward", interrupted, 130),
+        ("openmed_mlx_eval.runtime.classifier.TokenClassifier._begin", interrupted, 130),
         ("os.fsync", interrupted, 130),
     ],
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,15 @@ def network_logits(folder: Path, engine: str, sequences: Sequence[Any]) -> list[
     with np.errstate(all="ignore"):  # as the classifier does
         rows = ops.host(artifact.family.network(ops, artifact.checkpoint, artifact.config)(inputs), inputs)
     return np.split(rows, np.cumsum([len(sequence) for sequence in ids])[:-1])
+
+
+def under_the_padding(inputs: Any, vocabulary: int) -> Any:
+    """The same batch of the mlx engine with random ids where its padding is."""
+    import mlx.core as mx
+
+    shape = (inputs.layout.sequences, inputs.layout.length)
+    ids = np.array(inputs.ids).reshape(shape)
+    padding = np.arange(shape[1]) >= np.array(inputs.lengths)[:, None]
+    assert padding.any()
+    ids[padding] = np.random.default_rng(3).integers(0, vocabulary, padding.sum())
+    return replace(inputs, ids=mx.array(ids.reshape(-1)))

@@ -29,6 +29,9 @@ class NumpyOps:
     name = "numpy"
     device = "cpu"
     dtype = "float32"
+    compiles = False
+    batch_tokens = 2048
+    least_share = 0.0
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or available_cores()
@@ -41,6 +44,9 @@ class NumpyOps:
             groups.append(Group(start, count, length))
             start += count * length
         return Inputs(np.concatenate(ids), np.concatenate(positions), tuple(groups), lengths)
+
+    def started(self, network: Callable[[Inputs], Array]) -> Callable[[Inputs], Array]:
+        return network
 
     def host(self, logits: Array, inputs: Inputs) -> Array:
         return logits
@@ -133,6 +139,11 @@ class NumpyOps:
             return out
 
         return apply
+
+    def heads(self, x: Array, counts: Sequence[int], inputs: Inputs) -> list[Array]:
+        whole = x.reshape(len(x), sum(counts), -1)
+        ends = np.cumsum(counts)
+        return [whole[:, end - count : end] for end, count in zip(ends, counts, strict=True)]
 
     def rotary(self, base: float, width: int) -> Rotary:
         return Rotary(base, width)
