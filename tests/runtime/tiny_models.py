@@ -198,14 +198,14 @@ def openmed_names(tensors: Mapping[str, Any], names: Mapping[str, str]) -> dict[
     return renamed
 
 
-def network_logits(folder: Path, engine: str, sequences: Sequence[Any]) -> list[Any]:
+def network_logits(folder: Path, engine: str, sequences: Sequence[Any], *, compile: bool = False) -> list[Any]:
     """Logits of one batch of id sequences, special tokens included, straight through a family's network."""
     artifact = open_artifact(folder)
-    ops = open_engine(engine, "cpu")
+    ops = open_engine(engine, "cpu", compile=compile)
     ids = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
     inputs = ops.inputs(ids, [artifact.family.positions(artifact.config, sequence) for sequence in ids])
     with np.errstate(all="ignore"):  # as the classifier does
-        rows = ops.host(artifact.family.network(ops, artifact.checkpoint, artifact.config)(inputs), inputs)
+        rows = ops.host(ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))(inputs), inputs)
     return np.split(rows, np.cumsum([len(sequence) for sequence in ids])[:-1])
 
 

@@ -29,7 +29,7 @@ class Padded(NamedTuple):
 def bucket(size: int, least: int = LEAST_STEP) -> int:
     """`size` rounded up to a multiple of `least`, or to one of four sizes an octave where those are further apart.
 
-    17 lengths up to 256 and 4 more for each doubling, at most a quarter longer from 32 on.
+    16 lengths up to 256 and 4 more for each doubling, at most a quarter longer from 32 on.
     """
     step = max(least, 1 << max(0, (size - 1).bit_length() - 3))
     return -(-size // step) * step

@@ -48,18 +48,26 @@ class MlxOps:
         return padded(ids, positions, few_shapes=self.compiles)
 
     def started(self, network: Callable[[Inputs], Any]) -> Callable[[Inputs], Any]:
-        def traced(ids: Any, positions: Any, *layout: Any) -> Any:
-            return network(Inputs(ids, positions, Padded(*layout), ()))
-
-        # The shape's two integers are constants to mx.compile, which traces anew for each, as it does for arrays' shapes.
-        function = mx.compile(traced) if self.compiles else traced
+        function = self.compiled(network)
 
         def start(inputs: Inputs) -> Any:
-            logits = function(inputs.ids, inputs.positions, *inputs.layout)
+            logits = function(inputs)
             begin(logits)
             return logits
 
         return start
+
+    def compiled(self, network: Callable[[Inputs], Any]) -> Callable[[Inputs], Any]:
+        """The network, compiled if this engine compiles: traced once for each padded shape."""
+        if not self.compiles:
+            return network
+
+        def traced(ids: Any, positions: Any, *layout: Any) -> Any:
+            return network(Inputs(ids, positions, Padded(*layout), ()))
+
+        function = mx.compile(traced)
+        # The layout's two integers are constants to mx.compile, part of what it tells traces apart by.
+        return lambda inputs: function(inputs.ids, inputs.positions, *inputs.layout)
 
     def host(self, logits: Any, inputs: Inputs) -> Array:
         return on_host(logits, inputs)
