@@ -73,7 +73,7 @@ def onnx(model: str, batch: int) -> Tagger:
 
     class Ops:
         name, device, dtype, compiles, workers = "onnx", "cpu", "float32", False, 1
-        batch_tokens, least_share = NumpyOps.batch_tokens, 0.0
+        batch_tokens, least_share, size = NumpyOps.batch_tokens, 0.0, NumpyOps.size
 
         def inputs(self, ids: Sequence[Any], positions: Sequence[Any]) -> Inputs:
             lengths = tuple(map(len, ids))

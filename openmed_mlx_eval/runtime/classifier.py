@@ -80,7 +80,8 @@ class TokenClassifier:
     ) -> TokenClassifier:
         """Open a model directory for an engine.
 
-        compile: whether mlx compiles the network; None: where it needs no C++ compiler for that, which is on a GPU. rename: gives names to the labels of a checkpoint that has none. lap: called with `weights`, `tokenizer` and
+        compile: whether mlx compiles the network; None: where it needs no C++ compiler for that, which is on a GPU.
+        rename: gives names to the labels of a checkpoint that has none. lap: called with `weights`, `tokenizer` and
         `engine` as each is ready. Raises ModelError for a directory that cannot be run, UsageError for an option that
         cannot be met here.
         """
@@ -166,7 +167,8 @@ class TokenClassifier:
         tokens = longest = 0
         for piece in ordered:
             length = piece.window.end - piece.window.start + self.encoder.special_tokens
-            if batch and (tokens + length > self.batch_tokens or length < self.ops.least_share * longest):
+            size = self.ops.size(len(batch) + 1, longest, tokens + length)
+            if batch and (size > self.batch_tokens or length < self.ops.least_share * longest):
                 yield batch
                 batch, tokens = [], 0
             longest = longest if batch else length
@@ -201,8 +203,8 @@ class TokenClassifier:
     def _workers(self) -> Iterator[Compute]:
         """How batches are computed: from this thread (mlx's streams belong to theirs), or in `workers` threads.
 
-        From one thread the next batch is begun before one is waited for, so that a device is never idle. Each of those threads gets one BLAS thread: two batches at once beat one batch on two threads, which wait for
-        each other.
+        From one thread the next batch is begun before one is waited for, so that a device is never idle. Each of
+        several threads gets one BLAS thread: two batches at once beat one batch on two threads, which wait for each other.
         """
         if self.ops.workers == 1:
             yield _one_ahead

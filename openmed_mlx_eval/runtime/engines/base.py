@@ -56,6 +56,9 @@ class Ops(Protocol):
     least_share: float
     """A sequence shorter than this share of its batch's longest belongs into another batch; 0 where nothing is padded."""
 
+    def size(self, sequences: int, longest: int, tokens: int) -> int:
+        """The tokens that are computed for a batch of so many sequences and tokens, padding included."""
+
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
         """One batch from the int32 id and position arrays of its sequences."""
 

@@ -35,12 +35,15 @@ def bucket(size: int, least: int = LEAST_STEP) -> int:
     return -(-size // step) * step
 
 
+def shape(sequences: int, longest: int, *, few_shapes: bool) -> tuple[int, int]:
+    """(sequences, length) that a batch is padded to. few_shapes: both rounded up to buckets."""
+    return (bucket(sequences, 1), bucket(longest)) if few_shapes else (sequences, longest)
+
+
 def padded(ids: Sequence[Array], positions: Sequence[Array], *, few_shapes: bool) -> Inputs:
-    """One batch on the device. few_shapes: round its length and the number of its sequences up to buckets."""
+    """One batch on the device. few_shapes: as in `shape`."""
     lengths = tuple(len(sequence) for sequence in ids)
-    rows, longest = len(ids), max(lengths)
-    if few_shapes:
-        rows, longest = bucket(rows, 1), bucket(longest)
+    rows, longest = shape(len(ids), max(lengths), few_shapes=few_shapes)
     # Position 0 under the padding is in every table, unlike the position a bucket's end would have.
     table = np.zeros((2, rows, longest), dtype=np.int32)
     for row, (sequence, position) in enumerate(zip(ids, positions, strict=True)):

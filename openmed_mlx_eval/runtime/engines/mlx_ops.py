@@ -7,6 +7,7 @@ engine is chosen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from .base import ACTIVATIONS, Inputs, Op
 from .mlx_activations import FUNCTIONS
 from .mlx_bands import Band, band, banded_attention
 from .mlx_device import begin, compiles, limit_memory
-from .mlx_layout import Padded, heads_first, on_host, padded, tokens_first
+from .mlx_layout import Padded, heads_first, on_host, padded, shape, tokens_first
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
@@ -43,6 +44,9 @@ class MlxOps:
         # A GPU is filled by a large batch; its CPU backend gains nothing by one and computes padding at the price of tokens.
         self.batch_tokens, self.least_share = (512, 0.9) if device == "cpu" else (8192, 0.75)
         self._dtype = DTYPES[dtype]
+
+    def size(self, sequences: int, longest: int, tokens: int) -> int:
+        return math.prod(shape(sequences, longest, few_shapes=self.compiles))
 
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
         return padded(ids, positions, few_shapes=self.compiles)

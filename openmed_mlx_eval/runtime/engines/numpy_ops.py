@@ -36,6 +36,9 @@ class NumpyOps:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or available_cores()
 
+    def size(self, sequences: int, longest: int, tokens: int) -> int:
+        return tokens
+
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
         lengths = tuple(len(sequence) for sequence in ids)
         groups, start = [], 0
