@@ -24,11 +24,15 @@ Tagger = Callable[[Sequence[str]], int]
 """Tags texts and returns how many spans it found."""
 
 
-def ours(model: str, batch: int) -> Tagger:
+def ours(model: str, batch: int, engine: str = "auto", device: str = "auto") -> Tagger:
     from openmed_mlx_eval.runtime.classifier import TokenClassifier
 
-    classifier = TokenClassifier.load(model)
+    classifier = TokenClassifier.load(model, engine=engine, device=device)
     return lambda texts: sum(len(spans) for spans in classifier.predict(texts))
+
+
+def ours_on_mlx_cpu(model: str, batch: int) -> Tagger:
+    return ours(model, batch, "mlx", "cpu")
 
 
 def transformers(model: str, batch: int) -> Tagger:
@@ -58,16 +62,18 @@ def onnx(model: str, batch: int) -> Tagger:
     import onnxruntime
 
     from openmed_mlx_eval.runtime.artifact import open_artifact
-    from openmed_mlx_eval.runtime.classifier import BATCH_TOKENS, TokenClassifier
+    from openmed_mlx_eval.runtime.classifier import TokenClassifier
     from openmed_mlx_eval.runtime.decoding import Decoder
     from openmed_mlx_eval.runtime.engines.base import Inputs
+    from openmed_mlx_eval.runtime.engines.numpy_ops import NumpyOps
     from openmed_mlx_eval.runtime.tokenization import TextEncoder
     from openmed_mlx_eval.runtime.windows import stride_for
 
     session = onnxruntime.InferenceSession(str(Path(model) / ONNX_FILE), providers=["CPUExecutionProvider"])
 
     class Ops:
-        name, device, dtype, workers = "onnx", "cpu", "float32", 1
+        name, device, dtype, compiles, workers = "onnx", "cpu", "float32", False, 1
+        batch_tokens, least_share, size = NumpyOps.batch_tokens, 0.0, NumpyOps.size
 
         def inputs(self, ids: Sequence[Any], positions: Sequence[Any]) -> Inputs:
             lengths = tuple(map(len, ids))
@@ -86,7 +92,7 @@ def onnx(model: str, batch: int) -> Tagger:
     encoder, size = TextEncoder.load(artifact.tokenizer), artifact.window
     size -= encoder.special_tokens
     decoder = Decoder.of(artifact.labels, "simple")
-    parts: Any = (artifact, ops, encoder, decoder, size, stride_for(size, None), BATCH_TOKENS["numpy"], network)
+    parts: Any = (artifact, ops, encoder, decoder, size, stride_for(size, None), Ops.batch_tokens, network)
     classifier = TokenClassifier(*parts)
     return lambda texts: sum(len(spans) for spans in classifier.predict(texts))
 
@@ -142,6 +148,7 @@ CONTENDERS: dict[str, Contender] = {
     "transformers, batch 1": Contender(transformers, 1, _PIPELINE),
     "transformers, batch 8": Contender(transformers, 8, _PIPELINE),
     "transformers, batch 32": Contender(transformers, 32, _PIPELINE),
+    "openmed-mlx-eval, MLX on the CPU": Contender(ours_on_mlx_cpu, 1, ("mlx",)),
     "openmed, MLX on the CPU": Contender(openmed, 1, ("mlx", "openmed", "transformers"), as_artifact),
     "ONNX Runtime": Contender(onnx, 1, ("onnxruntime", *_PIPELINE), as_onnx),
 }

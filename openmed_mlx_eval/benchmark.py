@@ -126,6 +126,7 @@ def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
         "device": classifier.ops.device,
         "dtype": classifier.ops.dtype,
         "batch_tokens": classifier.batch_tokens,
+        "compile": classifier.ops.compiles,
         "stride": classifier.stride,
         "window": classifier.window,
         "label_map": options.label_map if options.label_map in (None, "none") else "file",

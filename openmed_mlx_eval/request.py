@@ -26,6 +26,7 @@ class ModelChoice:
     stride: int | None = None
     batch_tokens: int | None = None
     label_map: str | None = None
+    compile: bool | None = None
 
     def load(
         self,
@@ -46,6 +47,7 @@ class ModelChoice:
             aggregation=self.aggregation,
             stride=self.stride,
             batch_tokens=self.batch_tokens,
+            compile=self.compile,
             rename=rename or self._renamed,
             lap=lap,
         )
@@ -76,6 +78,7 @@ class Request:
     batch_tokens: int | None = None
     stride: int | None = None
     aggregation: str = "simple"
+    compile: bool | None = None
 
     @property
     def choice(self) -> ModelChoice:
@@ -84,7 +87,7 @@ class Request:
             from .demo import model_path
 
             directory = model_path()
-        how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
+        how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map, self.compile
         return ModelChoice(str(directory), *how)
 
     def read(self) -> Corpus:

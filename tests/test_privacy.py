@@ -310,7 +310,7 @@ class Panic(BaseException):
 @pytest.mark.parametrize(
     ("command", "target"),
     [
-        ("run", "openmed_mlx_eval.runtime.classifier.TokenClassifier._forward"),
+        ("run", "openmed_mlx_eval.runtime.classifier.TokenClassifier._begin"),
         ("run", "openmed_mlx_eval.runtime.tokenization.TextEncoder._encoded"),
         ("run", "openmed_mlx_eval.runtime.decoding.Decoder.spans"),
         ("run", "openmed_mlx_eval.evaluation.score_cases"),

@@ -66,6 +66,8 @@ model_options = all_of(
                  help="Tokens two windows of a long document share. [default: 64, a quarter of a small window]"),
     click.option("--aggregation", type=choice(AGGREGATIONS), default="simple", show_default=True,
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
+    click.option("--compile/--no-compile", default=None,
+                 help="Whether mlx compiles the network, once a shape. [default: on a GPU; elsewhere it takes a C++ compiler]"),
 )  # fmt: skip
 
 bootstrap_options = all_of(

@@ -126,6 +126,7 @@ def _loaded_facts(options: LatencyOptions, classifier: TokenClassifier) -> _Load
         "device": ops.device,
         "dtype": ops.dtype,
         "batch_tokens": classifier.batch_tokens,
+        "compile": classifier.ops.compiles,
         "stride": classifier.stride,
         "window": classifier.window,
         "aggregation": options.aggregation,

@@ -7,6 +7,7 @@ window shares a batch with which changes no result.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from ..spans import Span
 from .artifact import Artifact, open_artifact
 from .decoding import Decoder
 from .engines import open_engine
-from .engines.base import Ops
+from .engines.base import Inputs, Ops
 from .families.base import Network
 from .footprint import check_fits
 from .options import AGGREGATIONS
@@ -33,11 +34,8 @@ from .windows import Window, stride_for, windows
 CHUNK_CHARACTERS = 1 << 19
 """Characters of text in work at once, a document always whole: enough to sort by length, little enough to hold."""
 
-BATCH_TOKENS = {"numpy": 2048, "mlx": 8192}
-
-
-Compute = Callable[[Callable[[Any], Array], Sequence[Any]], Iterable[Array]]
-"""`map`, or a thread pool's."""
+Compute = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+"""`map`, or what does its work ahead of the one who takes the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +74,13 @@ class TokenClassifier:
         aggregation: str = "simple",
         stride: int | None = None,
         batch_tokens: int | None = None,
+        compile: bool | None = None,
         rename: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda labels: labels,
         lap: Callable[[str], Any] = lambda phase: None,
     ) -> TokenClassifier:
         """Open a model directory for an engine.
 
+        compile: whether mlx compiles the network; None: where it needs no C++ compiler for that, which is on a GPU.
         rename: gives names to the labels of a checkpoint that has none. lap: called with `weights`, `tokenizer` and
         `engine` as each is ready. Raises ModelError for a directory that cannot be run, UsageError for an option that
         cannot be met here.
@@ -101,12 +101,11 @@ class TokenClassifier:
             )
         stride = stride_for(size, stride)
         lap("tokenizer")
-        ops = open_engine(engine, device, dtype)
+        ops = open_engine(engine, device, dtype, compile=compile)
         check_fits(artifact, ops)
-        network = artifact.family.network(ops, artifact.checkpoint, artifact.config)
+        network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
         lap("engine")
-        tokens = batch_tokens or BATCH_TOKENS[ops.name]
-        return cls(artifact, ops, encoder, decoder, size, stride, tokens, network)
+        return cls(artifact, ops, encoder, decoder, size, stride, batch_tokens or ops.batch_tokens, network)
 
     @property
     def entity_labels(self) -> tuple[str, ...]:
@@ -151,7 +150,8 @@ class TokenClassifier:
         ]
         whole = [np.empty((len(encoded.ids), len(self.decoder.labels)), dtype=np.float32) for encoded in documents]
         batches = list(self._batches(pieces))
-        for batch, rows in zip(batches, compute(partial(self._forward, documents), batches), strict=True):
+        for batch, begun in zip(batches, compute(partial(self._begin, documents), batches), strict=True):
+            rows = self._finished(*begun)
             first = len(self.encoder.prefix)
             for piece in batch:
                 w = piece.window
@@ -161,22 +161,24 @@ class TokenClassifier:
         return whole
 
     def _batches(self, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-        """Longest first, so that the threads end together; each batch as full as `batch_tokens` allows."""
+        """Longest first, so that the threads end together; each batch as full as `batch_tokens` and padding allow."""
         ordered = sorted(pieces, key=lambda piece: piece.window.start - piece.window.end)
         batch: list[_Piece] = []
-        tokens = 0
+        tokens = longest = 0
         for piece in ordered:
             length = piece.window.end - piece.window.start + self.encoder.special_tokens
-            if batch and tokens + length > self.batch_tokens:
+            size = self.ops.size(len(batch) + 1, longest, tokens + length)
+            if batch and (size > self.batch_tokens or length < self.ops.least_share * longest):
                 yield batch
                 batch, tokens = [], 0
+            longest = longest if batch else length
             batch.append(piece)
             tokens += length
         if batch:
             yield batch
 
-    def _forward(self, documents: Sequence[Encoded], batch: Sequence[_Piece]) -> Array:
-        """Logits of a batch's windows end to end, special tokens included; float32 (tokens, labels)."""
+    def _begin(self, documents: Sequence[Encoded], batch: Sequence[_Piece]) -> tuple[Any, Inputs]:
+        """A batch's windows on their way through the network: its logits, in the engine's hands, and what they are of."""
         prefix, suffix = self.encoder.prefix, self.encoder.suffix
         ids = [
             np.concatenate([prefix, documents[piece.document].ids[piece.window.start : piece.window.end], suffix])
@@ -185,7 +187,11 @@ class TokenClassifier:
         positions = [self.artifact.family.positions(self.artifact.config, sequence) for sequence in ids]
         with np.errstate(all="ignore"):  # overflow is looked for once, in the result
             inputs = self.ops.inputs(ids, positions)
-            rows = self.ops.host(self._network(inputs), inputs)
+            return self._network(inputs), inputs
+
+    def _finished(self, logits: Any, inputs: Inputs) -> Array:
+        """Logits of a batch's windows end to end, special tokens included; float32 (tokens, labels)."""
+        rows = self.ops.host(logits, inputs)
         if not np.isfinite(rows).all():
             remedy = (
                 "run it with --dtype float32" if self.ops.dtype != "float32" else "the weights are damaged; convert them again"
@@ -195,13 +201,13 @@ class TokenClassifier:
 
     @contextmanager
     def _workers(self) -> Iterator[Compute]:
-        """How batches are computed: in this thread (mlx's streams belong to theirs), or in `workers` threads.
+        """How batches are computed: from this thread (mlx's streams belong to theirs), or in `workers` threads.
 
-        Each of those gets one BLAS thread: two batches at once beat one batch on two threads, which wait for
-        each other.
+        From one thread the next batch is begun before one is waited for, so that a device is never idle. Each of
+        several threads gets one BLAS thread: two batches at once beat one batch on two threads, which wait for each other.
         """
         if self.ops.workers == 1:
-            yield map
+            yield _one_ahead
             return
         from threadpoolctl import threadpool_limits
 
@@ -210,6 +216,16 @@ class TokenClassifier:
                 yield pool.map
             finally:
                 pool.shutdown(cancel_futures=True)
+
+
+def _one_ahead(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """`map`, which calls for the next item before it hands a result out."""
+    waiting: deque[Any] = deque()
+    for item in items:
+        waiting.append(function(item))
+        if len(waiting) > 1:
+            yield waiting.popleft()
+    yield from waiting
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -40,13 +40,11 @@ def check_fits(artifact: Artifact, ops: Ops) -> None:
 def memory_bytes(ops: Ops) -> int | None:
     """Memory that an engine's weights can be in; None where the system does not say."""
     if ops.name == "mlx" and ops.device != "cpu":
-        import mlx.core as mx
+        from .engines.mlx_device import working_set
 
-        about = mx.device_info() if hasattr(mx, "device_info") else mx.metal.device_info()
-        for key in ("max_recommended_working_set_size", "total_memory", "memory_size"):
-            size = int(about.get(key) or 0)
-            if size > 0:
-                return size
+        size = working_set()
+        if size is not None:
+            return size
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

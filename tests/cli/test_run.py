@@ -155,6 +155,15 @@ def _without_scores(block: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+@pytest.mark.parametrize("engine", ["numpy", "mlx"])
+def test_the_report_says_what_was_compiled(program, tiny_model: Path, corpus: Path, engine: str) -> None:
+    if engine == "mlx":
+        pytest.importorskip("mlx.core")
+    for option in ([], ["--no-compile"]):  # on a CPU nothing is, unless asked for
+        arguments = ["--corpus", corpus, "--engine", engine, "--device", "cpu", *option, "--json"]
+        assert program("run", "--model", tiny_model, *arguments).json()["config"]["compile"] is False
+
+
 def test_both_engines_give_the_same_spans(program, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:
     pytest.importorskip("mlx.core")
     for engine in ("numpy", "mlx"):
@@ -210,6 +219,7 @@ def test_the_corpus_may_come_from_stdin(program, tiny_model: Path, corpus: Path)
         (["--batch-tokens", "0"], "'--batch-tokens'"),
         (["--engine", "fast"], "'--engine': give one of auto, mlx, numpy"),
         (["--engine", "numpy", "--device", "metal"], "metal"),
+        (["--engine", "numpy", "--compile"], "--engine numpy compiles nothing"),
         (["--label-map", "/no/such/file.json"], "--label-map"),
     ],
 )
@@ -259,7 +269,7 @@ def interrupted(*_: object, **__: object) -> None:
     [
         ("os.fsync", full, 1),
         ("openmed_mlx_eval.runtime.classifier.TokenClassifier.predict", interrupted, 130),
-        ("openmed_mlx_eval.runtime.classifier.TokenClassifier._forward", interrupted, 130),
+        ("openmed_mlx_eval.runtime.classifier.TokenClassifier._begin", interrupted, 130),
         ("os.fsync", interrupted, 130),
     ],
 )

@@ -28,14 +28,33 @@ def batch(engine: str, lengths: list[int]) -> tuple[Any, Any]:
 
 def laid_out(inputs: Any, values: np.ndarray) -> Any:
     """(tokens, …) in the engine's layout; numbers, not zeros, under the padding."""
-    if inputs.ids.ndim == 1:
-        return values.copy()
-    import mlx.core as mx
-
-    padded = np.full((*inputs.ids.shape, *values.shape[1:]), 3.5, dtype=np.float32)
+    if len(inputs.ids) == len(values):
+        return values.copy() if isinstance(inputs.ids, np.ndarray) else on_device(values)
+    padded = np.full((inputs.layout.sequences, inputs.layout.length, *values.shape[1:]), 3.5, dtype=np.float32)
     for row, sequence in enumerate(np.split(values, np.cumsum(inputs.lengths)[:-1])):
         padded[row, : len(sequence)] = sequence
-    return mx.array(padded)
+    return on_device(padded.reshape(-1, *values.shape[1:]))
+
+
+def on_device(values: np.ndarray) -> Any:
+    import mlx.core as mx
+
+    return mx.array(values)
+
+
+def by_heads(ops: Any, inputs: Any, values: np.ndarray) -> Any:
+    """(tokens, heads, d) with the heads where the engine has them."""
+    (found,) = ops.heads(laid_out(inputs, values.reshape(len(values), -1)), [values.shape[1]], inputs)
+    return found
+
+
+def by_tokens(ops: Any, inputs: Any, found: Any) -> np.ndarray:
+    """The other way, on the host: (tokens, heads · d)."""
+    if ops.name == "numpy":
+        return found.reshape(len(found), -1)
+    from openmed_mlx_eval.runtime.engines.mlx_layout import tokens_first
+
+    return ops.host(tokens_first(found), inputs)
 
 
 def stored(values: np.ndarray) -> StoredTensor:
@@ -83,7 +102,7 @@ def test_banded_attention(
     q, k, v = (rng.normal(0, 1, (sum(lengths), count, 8)).astype(np.float32) for count in heads)
     q *= scale  # 40: scores that exp does not take unshifted
     expected = written_out(q, k, v, lengths, before, after)
-    parts = [laid_out(inputs, x) for x in (q, k, v)]
+    parts = [by_heads(ops, inputs, x) for x in (q, k, v)]
     found = ops.host(ops.banded_attention(*parts, ops.band(inputs, before, after)), inputs)
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() < 1e-4
@@ -96,7 +115,7 @@ def test_long_sequences_are_cut_right(engine: str, before: int | None, after: in
     ops, inputs = batch(engine, lengths)
     rng = np.random.default_rng(4)
     q, k, v = (rng.normal(0, 1, (sum(lengths), count, 4)).astype(np.float32) for count in (2, 1, 1))
-    parts = [laid_out(inputs, x) for x in (q, k, v)]
+    parts = [by_heads(ops, inputs, x) for x in (q, k, v)]
     found = ops.host(ops.banded_attention(*parts, ops.band(inputs, before, after)), inputs)
     assert np.abs(found - written_out(q, k, v, lengths, before, after)).max() < 1e-4
 
@@ -114,7 +133,8 @@ def test_rotary_turns_pairs_of_halves(engine: str, base: float) -> None:
     expected = np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
     rotary = ops.rotary(base, 16)
     for _ in range(2):  # the second time its tables are there
-        assert np.abs(ops.host(rotary(laid_out(inputs, x), inputs), inputs) - expected).max() < 1e-3
+        turned = by_tokens(ops, inputs, rotary(by_heads(ops, inputs, x), inputs))
+        assert np.abs(turned.reshape(x.shape) - expected).max() < 1e-3
 
 
 @pytest.mark.parametrize("engine", ENGINES)

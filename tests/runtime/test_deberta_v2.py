@@ -5,7 +5,6 @@ Parity with transformers is in test_golden.py and, with torch, in oracles/test_t
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +22,7 @@ from openmed_mlx_eval.runtime.families.deberta_v2 import DebertaConfig, rows_of_
 from openmed_mlx_eval.runtime.safetensors import open_safetensors
 from openmed_mlx_eval.runtime.tokenization import TextEncoder
 
-from .tiny_models import SPECIAL, WORDS, as_safetensors, deberta_unigram, network_logits
+from .tiny_models import SPECIAL, WORDS, as_safetensors, deberta_unigram, network_logits, under_the_padding
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 FOLDERS = ("deberta-v2", "deberta-v2-convolved", "deberta-v3")
@@ -70,14 +69,11 @@ def test_engines_agree(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_ids_under_the_padding_change_nothing(folder: str) -> None:
-    mx = pytest.importorskip("mlx.core")
+    pytest.importorskip("mlx.core")
     classifier = TokenClassifier.load(GOLDEN / folder, engine="mlx", device="cpu")
     ids = sequences((20, 3, 7))
     inputs = classifier.ops.inputs(ids, [np.arange(len(sequence), dtype=np.int32) for sequence in ids])
-    padded = np.array(inputs.ids)
-    under = np.arange(padded.shape[1]) >= np.array(inputs.lengths)[:, None]
-    padded[under] = np.random.default_rng(3).integers(0, VOCABULARY, under.sum())
-    other = dataclasses.replace(inputs, ids=mx.array(padded))
+    other = under_the_padding(inputs, VOCABULARY)
     rows = [classifier.ops.host(classifier._network(batch), batch) for batch in (inputs, other)]
     assert np.array_equal(*rows)
 

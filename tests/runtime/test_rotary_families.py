@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.families import family_of
 from openmed_mlx_eval.runtime.tokenization import TextEncoder
 
-from .tiny_models import SPECIAL, WORDS, byte_bpe, network_logits
+from .tiny_models import SPECIAL, WORDS, byte_bpe, network_logits, under_the_padding
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 FOLDERS = ("modernbert", "modernbert-biased", "qwen3", "qwen3-bidirectional", "eurobert", "eurobert-biased")
@@ -55,14 +54,11 @@ def test_engines_agree_beyond_every_window(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_ids_under_the_padding_change_nothing(folder: str) -> None:
-    mx = pytest.importorskip("mlx.core")
+    pytest.importorskip("mlx.core")
     classifier = TokenClassifier.load(GOLDEN / folder, engine="mlx", device="cpu")
     ids = sequences([130, 3, 61])
     inputs = classifier.ops.inputs(ids, [np.arange(len(one), dtype=np.int32) for one in ids])
-    padded = np.array(inputs.ids)
-    padding = np.arange(padded.shape[1]) >= np.array(inputs.lengths)[:, None]
-    padded[padding] = np.random.default_rng(3).integers(0, len(SPECIAL) + len(WORDS), padding.sum())
-    other = dataclasses.replace(inputs, ids=mx.array(padded))
+    other = under_the_padding(inputs, len(SPECIAL) + len(WORDS))
     assert np.array_equal(*(classifier.ops.host(classifier._network(batch), batch) for batch in (inputs, other)))
     assert np.isfinite(np.array(classifier._network(other))).all()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,12 +198,24 @@ def openmed_names(tensors: Mapping[str, Any], names: Mapping[str, str]) -> dict[
     return renamed
 
 
-def network_logits(folder: Path, engine: str, sequences: Sequence[Any]) -> list[Any]:
+def network_logits(folder: Path, engine: str, sequences: Sequence[Any], *, compile: bool = False) -> list[Any]:
     """Logits of one batch of id sequences, special tokens included, straight through a family's network."""
     artifact = open_artifact(folder)
-    ops = open_engine(engine, "cpu")
+    ops = open_engine(engine, "cpu", compile=compile)
     ids = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
     inputs = ops.inputs(ids, [artifact.family.positions(artifact.config, sequence) for sequence in ids])
     with np.errstate(all="ignore"):  # as the classifier does
-        rows = ops.host(artifact.family.network(ops, artifact.checkpoint, artifact.config)(inputs), inputs)
+        rows = ops.host(ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))(inputs), inputs)
     return np.split(rows, np.cumsum([len(sequence) for sequence in ids])[:-1])
+
+
+def under_the_padding(inputs: Any, vocabulary: int) -> Any:
+    """The same batch of the mlx engine with random ids where its padding is."""
+    import mlx.core as mx
+
+    shape = (inputs.layout.sequences, inputs.layout.length)
+    ids = np.array(inputs.ids).reshape(shape)
+    padding = np.arange(shape[1]) >= np.array(inputs.lengths)[:, None]
+    assert padding.any()
+    ids[padding] = np.random.default_rng(3).integers(0, vocabulary, padding.sum())
+    return replace(inputs, ids=mx.array(ids.reshape(-1)))

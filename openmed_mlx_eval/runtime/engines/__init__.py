@@ -24,10 +24,10 @@ def accelerator() -> str | None:
     return "cuda" if mx.is_available(mx.gpu) else None
 
 
-def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto") -> Ops:
+def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto", *, compile: bool | None = None) -> Ops:
     """The operations for an engine, device and dtype, each a value of `runtime.options`.
 
-    `auto` means Metal if present, else CUDA through mlx, else the CPU in numpy; dtype float32.
+    `auto` means Metal if present, else CUDA through mlx, else the CPU in numpy; dtype float32. compile: None: on a GPU.
     Raises UsageError for a combination that does not exist here; nothing falls back silently.
     """
     for value, allowed, option in (
@@ -39,26 +39,28 @@ def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto")
             raise UsageError(f"{option}: {value!r} is none of {', '.join(allowed)}")
     dtype = "float32" if dtype == "auto" else dtype
     if engine == "numpy" or (engine == "auto" and device == "cpu"):
-        return _numpy(device, dtype)
+        return _numpy(device, dtype, compile)
     found = accelerator()
     if device == "auto":
         device = found or "cpu"
     elif device not in ("cpu", found):
         raise UsageError(f"--device {device}: there is none that mlx can use here – `openmed-mlx-eval doctor` says what there is")
     if engine == "auto" and device == "cpu":
-        return _numpy(device, dtype)
+        return _numpy(device, dtype, compile)
     if find_spec("mlx") is None:
         raise UsageError("--engine mlx: mlx is not installed – pip install 'openmed-mlx-eval[mlx-cpu]', or use --engine numpy")
     from .mlx_ops import MlxOps
 
-    return MlxOps(device, dtype)
+    return MlxOps(device, dtype, compile)
 
 
-def _numpy(device: str, dtype: str) -> Ops:
+def _numpy(device: str, dtype: str, compile: bool | None) -> Ops:
     if device not in ("auto", "cpu"):
         raise UsageError(f"--engine numpy runs on the CPU, not on {device} – use --engine mlx")
     if dtype != "float32":
         raise UsageError(f"--engine numpy computes in float32 – leave --dtype {dtype} out, or use --engine mlx")
+    if compile:
+        raise UsageError("--engine numpy compiles nothing – leave --compile out, or use --engine mlx")
     from .numpy_ops import NumpyOps
 
     return NumpyOps()

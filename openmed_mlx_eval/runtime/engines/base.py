@@ -1,8 +1,8 @@
 """Ops: the operations a family is written against, and Inputs: one batch in an engine's own layout.
 
-The mlx engine pads a batch to (sequences, length); the numpy engine packs it end to end as (tokens,) and pays
-for no padding at all. Only what mixes tokens – attention, convolution – has to know which, so a family never sees the
-layout: every other operation works on the last axis.
+Both engines lay a batch's sequences end to end as (tokens, width): mlx after padding them to one length, numpy as they
+are, so that it pays for no padding at all. Only what mixes tokens – attention, convolution – has to know which, so a
+family never sees the layout: every other operation works on the last axis.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Op = Callable[[Any], Any]
 class Inputs:
     """One batch, in the tensors of the engine that made it.
 
-    ids, positions: integers, (tokens,) packed or (sequences, length) padded.
+    ids, positions: integers (tokens,), those of the padding too where an engine pads.
     layout: what attention and convolution need to keep sequences apart; opaque to everyone else.
-    lengths: tokens of each sequence, in order.
+    lengths: tokens of each sequence, in order, without padding.
     """
 
     ids: Any
@@ -47,14 +47,27 @@ class Ops(Protocol):
     name: str
     device: str
     dtype: str
+    compiles: bool
+    """Whether `started` compiles a network."""
     workers: int
     """How many batches may be computed at once, each in a thread of its own."""
+    batch_tokens: int
+    """Tokens of a batch, about, unless the caller says otherwise."""
+    least_share: float
+    """A sequence shorter than this share of its batch's longest belongs into another batch; 0 where nothing is padded."""
+
+    def size(self, sequences: int, longest: int, tokens: int) -> int:
+        """The tokens that are computed for a batch of so many sequences and tokens, padding included."""
 
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
         """One batch from the int32 id and position arrays of its sequences."""
 
+    def started(self, network: Callable[[Inputs], Any]) -> Callable[[Inputs], Any]:
+        """The network as this engine runs it best. Where the engine computes beside the host, it has begun on return."""
+
     def host(self, logits: Any, inputs: Inputs) -> Array:
-        """The logits of all real tokens as float32 (tokens, labels), sequence by sequence; computation is forced."""
+        """The logits of all real tokens as float32 (tokens, labels), sequence by sequence. The host waits for the device here
+        and nowhere else."""
 
     def embedding(self, matrix: Matrix) -> Op:
         """ids → rows, (…, width)."""
@@ -75,9 +88,12 @@ class Ops(Protocol):
         """x → activation(x), by transformers' name for it; x is overwritten. Raises ModelError for an unknown name."""
 
     def attention(self, qkv: Any, heads: int, inputs: Inputs) -> Any:
-        """softmax(q·kᵀ/√d)·v within each sequence: (…, 3·width) → (…, width); qkv is overwritten."""
+        """softmax(q·kᵀ/√d)·v within each sequence: (tokens, 3·width) → (tokens, width); qkv is overwritten."""
 
-    # What pre-norm layers with rotary positions need; heads stand on an axis of their own, (…, heads, width).
+    # What pre-norm layers with rotary positions need. Heads stand on an axis of their own; where, is the engine's affair.
+
+    def heads(self, x: Any, counts: Sequence[int], inputs: Inputs) -> list[Any]:
+        """(tokens, sum of counts · width) → tensors of `count` heads each, width the last axis of all."""
 
     def layer_norm(self, norm: Norm, epsilon: float) -> Op:
         """x → its layer norm over the last axis, a new tensor."""
@@ -89,7 +105,7 @@ class Ops(Protocol):
         """x (…, 2·width) → activation(first half) · second half, a new tensor. Raises ModelError for an unknown name."""
 
     def rotary(self, base: float, width: int) -> Callable[[Any, Inputs], Any]:
-        """(x, inputs) → x with each head turned by its token's position; x (…, heads, width) is overwritten.
+        """(x, inputs) → x, of `heads`, with each head turned by its token's position; x is overwritten.
 
         Halves are paired, (x[i], x[i + width/2]), at frequencies base^(-2i/width) (Su et al. 2021, arXiv:2104.09864).
         Positions must count from 0 in each sequence.
@@ -102,10 +118,10 @@ class Ops(Protocol):
         """
 
     def banded_attention(self, q: Any, k: Any, v: Any, band: Any) -> Any:
-        """softmax(q·kᵀ/√d)·v over the tokens in `band`, itself always one of them: → (…, heads·d); q is overwritten.
+        """softmax(q·kᵀ/√d)·v over the tokens in `band`, itself always one of them: → (tokens, heads·d); q is overwritten.
 
-        q: (…, heads, d). k, v: (…, key heads, d); key heads divide heads, and each serves heads/key heads
-        neighbouring ones.
+        q, k, v: of `heads`. k and v have as many heads as each other; their number divides q's, and each serves
+        that many neighbouring ones.
         """
 
     # What disentangled attention needs.

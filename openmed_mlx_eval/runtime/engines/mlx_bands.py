@@ -12,6 +12,8 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from .mlx_layout import Padded, tokens_first
+
 BLOCK_UNIT = 32
 WORTH_CUTTING = 4
 """Blocks a sequence must have before cutting it pays: each is computed with its two neighbours."""
@@ -25,8 +27,9 @@ class Band:
     block: int = 0
 
 
-def band(padding: Any, sequences: int, length: int, before: int | None, after: int | None) -> Band:
-    """The band of a padded batch. padding: boolean (sequences, 1, 1, length), true for tokens; None for none."""
+def band(layout: Padded, before: int | None, after: int | None) -> Band:
+    """The band of a padded batch."""
+    sequences, length, padding = layout
     before = None if before is None or before >= length - 1 else before
     after = None if after is None or after >= length - 1 else after
     if before is None and after is None:
@@ -43,14 +46,17 @@ def band(padding: Any, sequences: int, length: int, before: int | None, after: i
 
 
 def banded_attention(q: Any, k: Any, v: Any, band: Band) -> Any:
-    """See `engines.base.Ops`; tensors are (sequences, length, heads, d)."""
-    sequences, length, heads, width = q.shape
+    """See `engines.base.Ops`; tensors are (sequences, heads, length, d)."""
+    sequences, heads, length, width = q.shape
     if band.block:
         q = _own_blocks(q, band.block)
         k, v = (_three_blocks(x, band.block) for x in (k, v))
-    q, k, v = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
     context = mx.fast.scaled_dot_product_attention(q, k, v, scale=width**-0.5, mask=band.mask)
-    return context.transpose(0, 2, 1, 3).reshape(sequences, -1, heads * width)[:, :length]
+    if band.block:
+        # (sequences · blocks, heads, block, d): blocks are next to each other once heads are behind tokens
+        whole = context.transpose(0, 2, 1, 3).reshape(sequences, -1, heads * width)[:, :length]
+        return whole.reshape(sequences * length, heads * width)
+    return tokens_first(context)
 
 
 def _seen(queries: Any, keys: Any, before: int | None, after: int | None) -> tuple[Any, Any]:
@@ -67,22 +73,27 @@ def _seen(queries: Any, keys: Any, before: int | None, after: int | None) -> tup
 def _block_mask(tokens: Any, block: int, before: int, after: int) -> Any:
     """Boolean (sequences · blocks, 1, block, 3 · block). tokens: (sequences, length), false for padding."""
     seen, itself = _seen(np.arange(block, 2 * block), np.arange(3 * block), before, after)
-    return (seen & (_three_blocks(tokens, block)[:, None] | itself))[:, None]
+    return seen & (_three_blocks(tokens[:, None, :, None], block).swapaxes(-1, -2) | itself)
 
 
 def _own_blocks(x: Any, block: int) -> Any:
-    """(sequences, length, …) → (sequences · blocks, block, …), the last block filled with zeros."""
-    x = _padded(x, 0, -x.shape[1] % block)
-    return x.reshape(-1, block, *x.shape[2:])
+    """(sequences, heads, length, d) → (sequences · blocks, heads, block, d), the last block filled with zeros."""
+    return _blocks(_padded(x, 0, -x.shape[2] % block), block, block)
 
 
 def _three_blocks(x: Any, block: int) -> Any:
-    """(sequences, length, …) → (sequences · blocks, 3 · block, …): each block between its neighbours, or zeros."""
-    whole = x.shape[1] + -x.shape[1] % block
-    x = _padded(x, block, block + whole - x.shape[1])
-    shifted = [x[:, first : first + whole].reshape(-1, block, *x.shape[2:]) for first in (0, block, 2 * block)]
-    return mx.concatenate(shifted, axis=1)
+    """(sequences, heads, length, d) → (sequences · blocks, heads, 3 · block, d): each block between its neighbours, or zeros."""
+    return _blocks(_padded(x, block, block + -x.shape[2] % block), block, 3 * block)
+
+
+def _blocks(x: Any, step: int, size: int) -> Any:
+    """Pieces of `size` tokens, one every `step`: overlapping views by strides, copied once where they are put in a row."""
+    sequences, heads, length, width = x.shape
+    count = (length - size) // step + 1
+    strides = (heads * length * width, step * width, length * width, width, 1)
+    views = mx.as_strided(x, (sequences, count, heads, size, width), strides)
+    return views.reshape(sequences * count, heads, size, width)
 
 
 def _padded(x: Any, before: int, after: int) -> Any:
-    return mx.pad(x, [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])
+    return mx.pad(x, [(0, 0), (0, 0), (before, after), (0, 0)]) if before or after else x

@@ -29,9 +29,15 @@ class NumpyOps:
     name = "numpy"
     device = "cpu"
     dtype = "float32"
+    compiles = False
+    batch_tokens = 2048
+    least_share = 0.0
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or available_cores()
+
+    def size(self, sequences: int, longest: int, tokens: int) -> int:
+        return tokens
 
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
         lengths = tuple(len(sequence) for sequence in ids)
@@ -41,6 +47,9 @@ class NumpyOps:
             groups.append(Group(start, count, length))
             start += count * length
         return Inputs(np.concatenate(ids), np.concatenate(positions), tuple(groups), lengths)
+
+    def started(self, network: Callable[[Inputs], Array]) -> Callable[[Inputs], Array]:
+        return network
 
     def host(self, logits: Array, inputs: Inputs) -> Array:
         return logits
@@ -133,6 +142,11 @@ class NumpyOps:
             return out
 
         return apply
+
+    def heads(self, x: Array, counts: Sequence[int], inputs: Inputs) -> list[Array]:
+        whole = x.reshape(len(x), sum(counts), -1)
+        ends = np.cumsum(counts)
+        return [whole[:, end - count : end] for end, count in zip(ends, counts, strict=True)]
 
     def rotary(self, base: float, width: int) -> Rotary:
         return Rotary(base, width)

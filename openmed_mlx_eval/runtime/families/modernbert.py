@@ -16,7 +16,7 @@ from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
 from .base import MAX_LAYERS, Config, Family, Network, natural, number
 from .bert import positions_from_zero
-from .rotary import FULL, SLIDING, flag, layer_types, rotary_base, split_heads
+from .rotary import FULL, SLIDING, flag, layer_types, rotary_base
 
 BIASES = ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias")
 
@@ -117,7 +117,7 @@ class Layer:
 
     def __call__(self, x: Any, inputs: Inputs, band: Any) -> Any:
         qkv = self.qkv(x if self.attention_norm is None else self.attention_norm(x))
-        q, k, v = split_heads(qkv, self.heads, self.heads, self.heads)
+        q, k, v = self.ops.heads(qkv, (self.heads,) * 3, inputs)
         x += self.out(self.ops.banded_attention(self.rotary(q, inputs), self.rotary(k, inputs), v, band))
         x += self.wo(self.gated(self.wi(self.mlp_norm(x))))
         return x

@@ -17,7 +17,7 @@ from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
 from .base import MAX_LAYERS, Config, Family, Network, natural, number
 from .bert import positions_from_zero
-from .rotary import FULL, SLIDING, flag, layer_types, rotary_base, split_heads
+from .rotary import FULL, SLIDING, flag, layer_types, rotary_base
 
 Reach = tuple[int | None, int | None]
 """Tokens that a token sees before and after it; None: all."""
@@ -111,7 +111,7 @@ class Layer:
         self.ops, self.heads, self.rotary = ops, (c.heads, c.key_heads, c.key_heads), rotary
 
     def __call__(self, x: Any, inputs: Inputs, band: Any) -> Any:
-        q, k, v = split_heads(self.qkv(self.attention_norm(x)), *self.heads)
+        q, k, v = self.ops.heads(self.qkv(self.attention_norm(x)), self.heads, inputs)
         q, k = (self.rotary(norm(part), inputs) for norm, part in zip(self.head_norms, (q, k), strict=True))
         x += self.out(self.ops.banded_attention(q, k, v, band))
         x += self.down(self.gated(self.gate_up(self.mlp_norm(x))))

@@ -64,13 +64,3 @@ def flag(config: Config, name: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise ModelError(f"config.json: {name} must be true or false")
     return value
-
-
-def split_heads(x: Any, *counts: int) -> list[Any]:
-    """(…, sum of counts · width) → one (…, count, width) for each count, without a copy."""
-    whole = x.reshape(*x.shape[:-1], sum(counts), -1)
-    parts, first = [], 0
-    for count in counts:
-        parts.append(whole[..., first : first + count, :])
-        first += count
-    return parts
