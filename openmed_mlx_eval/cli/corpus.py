@@ -29,7 +29,7 @@ def _reading_options(command: Command) -> Command:
     """What every sub-command needs to read a corpus. The path is checked by the loader: click would quote it."""
     options = (
         click.argument("path"),
-        click.option("--format", type=click.Choice(list(FORMATS)), help="Format; told by the path if not given."),
+        click.option("--format", type=click.Choice(list(FORMATS)), help="Format; told by names and first bytes if not given."),
         click.option("--discontinuous", type=click.Choice(list(DISCONTINUOUS)), default="hull",
                      show_default=True, help="What becomes of an annotation in several pieces."),
         click.option("--name", help="What to call the corpus; its format if not given."),

@@ -24,8 +24,8 @@ def read(source: Source) -> Iterator[Made]:
 
 def _documents(data: bytes) -> list[Any]:
     try:
-        import spacy  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        from spacy.tokens import DocBin  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        import spacy
+        from spacy.tokens import DocBin
     except ImportError:
         raise Fault("DocBin needs spaCy, which is not installed", "pip install spacy, or export JSONL") from None
     try:

@@ -21,7 +21,7 @@ def table_of(data: bytes) -> tuple[list[dict[str, Any]], Any]:
     Raises Fault where pyarrow is not installed, or cannot read the file.
     """
     try:
-        from pyarrow import parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        from pyarrow import parquet
     except ImportError:
         raise Fault("Parquet needs pyarrow, which is not installed", "pip install pyarrow, or convert to JSONL") from None
     try:

@@ -25,6 +25,7 @@ _TEXT = "#Text="
 _ROW = re.compile(r"\d+-\d+(?:\.\d+)*\t(\d{1,12})-(\d{1,12})\t([^\t]*)\t?(.*)", re.ASCII | re.DOTALL)
 _STACKED = re.compile(r"(?:\\.|[^|\\])+", re.DOTALL)
 _NUMBERED = re.compile(r"(.*)(?<!\\)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
+_BARE_BRACKET = re.compile(r"(?<!\\)[\[\]]")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": "\b"}
 
 
@@ -128,14 +129,18 @@ def _spans(layer: _Layer, tokens: Sequence[_Token]) -> list[Mention]:
                 span[1] = max(span[1], token.end)
                 places.setdefault(key, token.line)
                 if value not in ("*", "_", "") and not feature.startswith("ROLE_"):
-                    values.setdefault(key, {}).setdefault(feature, unescaped(value))
+                    values.setdefault(key, {}).setdefault(feature, value)
     return [
-        Mention(_label(layer, values.get(key, {})), ((start, end),), line=places[key]) for key, (start, end) in bounds.items()
+        Mention(_label(layer, values.get(key, {}), places[key]), ((start, end),), line=places[key])
+        for key, (start, end) in bounds.items()
     ]
 
 
-def _label(layer: _Layer, values: dict[str, str]) -> str:
-    return values.get("value") or next(iter(values.values()), "") or layer.name or "ENTITY"
+def _label(layer: _Layer, values: dict[str, str], line: int) -> str:
+    value = values.get("value") or next(iter(values.values()), "")
+    if _BARE_BRACKET.search(value):
+        raise Fault("a value with a bracket that is neither escaped nor a number's", r"write \[ and \]", line=line)
+    return unescaped(value) or layer.name or "ENTITY"
 
 
 def unescaped(text: str) -> str:

@@ -193,6 +193,7 @@ def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
         ("webanno", f"#Text={CANARY}\n", "the first line does not name the format"),
         ("webanno", f"#FORMAT=WebAnno TSV 3.3\n#Text=Quill\n1-1\t0-5\t{CANARY}\n", "line 3: a token that is not the text"),
         ("webanno", f"#FORMAT=WebAnno TSV 3.3\n#T_SP=a.B|c\n#Text=Quill\n1-1\t0-5\tQuill\t_\t{CANARY}\n", "line 4: 2 columns"),
+        ("webanno", f"#FORMAT=WebAnno TSV 3.3\n#T_SP=a.B|c\n#Text=Quill\n1-1\t0-5\tQuill\t[{CANARY}]\n", "line 4: a value with a bracket"),
         ("webanno", f"#FORMAT=WebAnno TSV 3.3\n{CANARY}\n", "line 2: a line that is neither a token nor a comment"),
         ("i2b2-2006", f"<ROOT>{CANARY}</ROOT>", "no RECORD element"),
         ("i2b2-2006", f"<R><RECORD><TEXT><PHI>{CANARY}</PHI></TEXT></RECORD></R>", "PHI without a TYPE"),
