@@ -32,7 +32,7 @@ def prodigy(entries: Sequence[Entry]) -> str:
         hashes = {"_input_hash": 1, "_task_hash": -2, "_session_id": None, "_view_id": "ner_manual"}
         return {"id": name, "text": text, "meta": {"source": name}, "spans": spans, "answer": answer, **hashes}
 
-    return lines([*(task(entry, "accept") for entry in entries), task(entries[0], "reject"), task(entries[1], "ignore")])
+    return lines([*(task(entry, "accept") for entry in entries), task(entries[0], "reject"), task(entries[-1], "ignore")])
 
 
 def label_studio(entries: Sequence[Entry]) -> str:

@@ -36,7 +36,7 @@ def laid_out(
     offset. Raises Fault where blocks overlap under every unit, or lie too far apart.
     """
     base = blocks[0].offset if blocks else 0
-    moved = [replace(m, pieces=tuple((start - base, end - base) for start, end in m.pieces)) for m in mentions]
+    moved = [_shifted(mention, base) for mention in mentions] if base else mentions
     best: tuple[str, tuple[Mention, ...], Unit] | None = None
     problem: Fault | None = None
     for unit in units:
@@ -52,6 +52,10 @@ def laid_out(
     if best is None:
         raise problem or Fault("no text")
     return best
+
+
+def _shifted(mention: Mention, base: int) -> Mention:
+    return replace(mention, pieces=tuple((start - base, end - base) for start, end in mention.pieces))
 
 
 def _joined(blocks: Sequence[Block], unit: Unit) -> str:

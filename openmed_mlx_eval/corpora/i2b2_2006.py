@@ -7,6 +7,7 @@ Format: https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -49,25 +50,25 @@ class _Record:
 def _records(markup: str) -> list[_Record]:
     parser = safe_parser()
     records: list[_Record] = []
-    path: list[str] = []
+    opened: Counter[str] = Counter()
 
     def start(name: str, attributes: dict[str, str]) -> None:
         line = parser.CurrentLineNumber
         if name == "RECORD":
             records.append(_Record(attributes.get("ID", ""), line))
-        elif name == "TEXT" and "RECORD" in path:
+        elif name == "TEXT" and opened["RECORD"]:
             records[-1].has_text = True
-        elif name == "PHI" and "TEXT" in path and records:
+        elif name == "PHI" and opened["TEXT"] and records:
             record = records[-1]
             label = attributes.get("TYPE", "").strip()
             if not label or record.opened:
                 what = "PHI within PHI" if label else "PHI without a TYPE"
                 record.fault = record.fault or Fault(what, 'write <PHI TYPE="DOCTOR">…</PHI>', line=line)
             record.opened = (label, record.length, line)
-        path.append(name)
+        opened[name] += 1
 
     def end(name: str) -> None:
-        path.pop()
+        opened[name] -= 1
         if name == "PHI" and records and records[-1].opened:
             record = records[-1]
             label, begin, line = record.opened or ("", 0, 0)
@@ -77,7 +78,7 @@ def _records(markup: str) -> list[_Record]:
             records[-1].fault = Fault("a record without TEXT", "put its text into <TEXT>", line=records[-1].line)
 
     def characters(data: str) -> None:
-        if "TEXT" in path and records:
+        if opened["TEXT"] and records:
             records[-1].parts.append(data)
             records[-1].length += len(data)
 

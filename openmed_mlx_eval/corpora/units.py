@@ -6,7 +6,7 @@ text, and as code points not every one does. Takes time in proportion to text an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -16,30 +16,39 @@ from .surface import agrees
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """code: a key of notes.NOTES, "" for code points. length: of a text in these units."""
+    """code: a key of notes.NOTES, "" for code points. length: of a text in these units. widths: of its code points."""
 
     code: str
     length: Callable[[str], int]
+    widths: Callable[[str], Iterator[int]]
 
 
 # surrogatepass: half a pair is refused elsewhere, with its place.
-CODE_POINTS = Unit("", len)
-UTF16 = Unit("utf16_offsets", lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2)
-BYTES = Unit("byte_offsets", lambda text: len(text.encode("utf-8", "surrogatepass")))
+CODE_POINTS = Unit("", len, lambda text: (1 for _ in text))
+UTF16 = Unit(
+    "utf16_offsets",
+    lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2,
+    lambda text: (2 if c > "\uffff" else 1 for c in text),
+)
+BYTES = Unit(
+    "byte_offsets",
+    lambda text: len(text.encode("utf-8", "surrogatepass")),
+    lambda text: (1 if c < "\x80" else 2 if c < "\u0800" else 3 if c < "\U00010000" else 4 for c in text),
+)
 
 
 def recounted(text: str, mentions: Sequence[Mention], unit: Unit) -> tuple[Mention, ...] | None:
     """The annotations with offsets in code points; None where one is beyond the text or within a character."""
     if unit.length(text) == len(text):
         return tuple(mentions)
-    bounds = {at: number for number, at in enumerate(accumulate(map(unit.length, text), initial=0))}
+    bounds = {at: number for number, at in enumerate(accumulate(unit.widths(text), initial=0))}
     moved = []
     for mention in mentions:
         pieces = [(bounds.get(start), bounds.get(end)) for start, end in mention.pieces]
         known = tuple((start, end) for start, end in pieces if start is not None and end is not None)
         if len(known) < len(pieces):
             return None
-        moved.append(replace(mention, pieces=known))
+        moved.append(mention if known == mention.pieces else replace(mention, pieces=known))
     return tuple(moved)
 
 

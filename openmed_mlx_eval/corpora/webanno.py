@@ -24,8 +24,8 @@ _DKPRO, _ENTITIES = "de.tudarmstadt.ukp.dkpro.core.api.", "de.tudarmstadt.ukp.dk
 _TEXT = "#Text="
 _ROW = re.compile(r"\d+-\d+(?:\.\d+)*\t(\d{1,12})-(\d{1,12})\t([^\t]*)\t?(.*)", re.ASCII | re.DOTALL)
 _STACKED = re.compile(r"(?:\\.|[^|\\])+", re.DOTALL)
-_NUMBERED = re.compile(r"(.*)(?<!\\)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
-_BARE_BRACKET = re.compile(r"(?<!\\)[\[\]]")
+_NUMBERED = re.compile(r"((?:\\.|[^\\])*?)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
+_ESCAPED = re.compile(r"(?:\\.|[^\\\[\]])*", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": "\b"}
 
 
@@ -138,7 +138,7 @@ def _spans(layer: _Layer, tokens: Sequence[_Token]) -> list[Mention]:
 
 def _label(layer: _Layer, values: dict[str, str], line: int) -> str:
     value = values.get("value") or next(iter(values.values()), "")
-    if _BARE_BRACKET.search(value):
+    if not _ESCAPED.fullmatch(value):
         raise Fault("a value with a bracket that is neither escaped nor a number's", r"write \[ and \]", line=line)
     return unescaped(value) or layer.name or "ENTITY"
 
