@@ -7,18 +7,18 @@ which the regions' own texts show. Format: https://labelstud.io/guide/export
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .draft import Draft, Fault, Made, Mention, Note
+from .draft import Draft, Fault, Made, Mention, Note, attempt
 from .json_fields import IDS, LANGUAGES, id_in, language_in, list_in, mention_of, metadata_in, object_of, text_in
-from .json_rows import read_rows
+from .json_rows import values_of
 from .source import Source
 
 ANNOTATIONS = ("annotations", "completions")
 """The second is what exports before 1.0 call it."""
 
-_KNOWN = {*IDS, *LANGUAGES, "text"}
 _MINIMAL = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 _SHAPE = 'write a list of tasks: [{"data": {"text": "…"}, "annotations": [{"result": [regions]}]}]'
 _REMEDY = "mark one as ground truth, or export one annotator's"
@@ -26,13 +26,31 @@ _REMEDY = "mark one as ground truth, or export one annotator's"
 
 def read(source: Source) -> Iterator[Made]:
     """The annotated tasks of one export. Raises Fault where the file as a whole is no list of them."""
-    return read_rows(source, _draft, _SHAPE)
+    values = list(values_of(source, _SHAPE))
+    key = _text_key([value[0] for value in values if not isinstance(value, Fault)])
+    for value in values:
+        yield value if isinstance(value, Fault) else attempt(_draft, *value, key)
 
 
-def _draft(value: Any, line: int | None) -> Draft | Note:
+def _text_key(tasks: list[Any]) -> str:
+    """Where the tasks have their text: under `text`, or under that key whose string is in most tasks the longest.
+
+    The labelling configuration names it, which an export does not hold.
+    """
+    longest: Counter[str] = Counter()
+    for task in tasks:
+        data = task.get("data", task) if isinstance(task, dict) else None
+        strings = {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
+        if "text" in strings:
+            return "text"
+        longest.update([max(strings, key=lambda key: len(strings[key]))] if strings else [])
+    return longest.most_common(1)[0][0] if longest else "text"
+
+
+def _draft(value: Any, line: int | None, key: str) -> Draft | Note:
     row = object_of(value, line, _SHAPE)
     if "data" not in row:
-        return _minimal(row, line)
+        return _minimal(row, line, key)
     data = object_of(row["data"], line, _SHAPE)
     annotations = [one for one in list_in(row, ANNOTATIONS, line, "the annotations") if isinstance(one, dict)]
     made = [one for one in annotations if not one.get("was_cancelled") and not one.get("skipped")]
@@ -43,23 +61,20 @@ def _draft(value: Any, line: int | None) -> Draft | Note:
         raise Fault(f"a task with {len(made)} annotations, none of them or several the ground truth", _REMEDY, line=line)
     regions = list_in(made[0], ("result",), line, "the annotation's result")
     mentions = _mentions([_region(region) for region in regions], line)
-    return Draft(id_in(row, line), _text(data, line), mentions, language_in(data, line), metadata_in(data, _KNOWN), line)
+    return Draft(id_in(row, line), text_in(data, line, (key,)), mentions, language_in(data, line), _metadata(data, key), line)
 
 
-def _minimal(row: Mapping[str, Any], line: int | None) -> Draft:
+def _minimal(row: Mapping[str, Any], line: int | None, key: str) -> Draft:
     """A task of JSON_MIN: the spans stand under the name of the labelling control, which may be any."""
     lists = [value for value in row.values() if isinstance(value, list)]
     spans = [one for value in lists for one in value if isinstance(one, dict) and "labels" in one]
-    own = {key: value for key, value in row.items() if key not in _MINIMAL}
-    return Draft(
-        id_in(row, line), _text(row, line), _mentions(spans, line), language_in(row, line), metadata_in(own, _KNOWN), line
-    )
+    own = {name: value for name, value in row.items() if name not in _MINIMAL}
+    text = text_in(row, line, (key,))
+    return Draft(id_in(row, line), text, _mentions(spans, line), language_in(row, line), _metadata(own, key), line)
 
 
-def _text(data: Mapping[str, Any], line: int | None) -> str:
-    """What stands under `text`, or the one string that is there: the labelling configuration may name it otherwise."""
-    strings = [value for key, value in data.items() if isinstance(value, str) and key not in LANGUAGES]
-    return strings[0] if "text" not in data and len(strings) == 1 else text_in(data, line, ("text",))
+def _metadata(data: Mapping[str, Any], text_key: str) -> dict[str, Any]:
+    return metadata_in(data, {*IDS, *LANGUAGES, text_key})
 
 
 def _region(region: Any) -> Any:

@@ -1,7 +1,7 @@
 """WebAnno and INCEpTION TSV 3: a file is a document, sentences as `#Text=` lines over a row for each token.
 
 Gold is every span layer but those of morphology and syntax; the label is the layer's feature `value`, else the first that
-is set, else the layer's own name. Chains, relations and slots are read past. Offsets count UTF-16 code units, or
+is set and no `identifier`, else the layer's own name. Chains, relations and slots are read past. Offsets count UTF-16 code units, or
 what the tokens show. What lies between sentences is not in the file and becomes line breaks.
 Format: https://inception-project.github.io/releases/latest/docs/user-guide.html (WebAnno TSV 3.3)
 """
@@ -26,6 +26,7 @@ _ROW = re.compile(r"\d+-\d+(?:\.\d+)*\t(\d{1,12})-(\d{1,12})\t([^\t]*)\t?(.*)", 
 _STACKED = re.compile(r"(?:\\.|[^|\\])+", re.DOTALL)
 _NUMBERED = re.compile(r"((?:\\.|[^\\])*?)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
 _ESCAPED = re.compile(r"(?:\\.|[^\\\[\]])*", re.DOTALL)
+_SLOT = "ROLE_"
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": "\b"}
 
 
@@ -37,6 +38,11 @@ class _Layer:
     features: tuple[str, ...]
     name: str
     is_gold: bool
+
+    def columns(self) -> list[tuple[str, int]]:
+        """(feature, column). A slot has two, of which the second names its targets and not this layer's spans."""
+        numbered = zip(("", *self.features), self.features, range(self.column, self.column + len(self.features)), strict=False)
+        return [(feature, column) for before, feature, column in numbered if not before.startswith(_SLOT)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +125,14 @@ def _spans(layer: _Layer, tokens: Sequence[_Token]) -> list[Mention]:
     values: dict[tuple[int, int], dict[str, str]] = {}
     places: dict[tuple[int, int], int] = {}
     for row, token in enumerate(tokens):
-        for column, feature in enumerate(layer.features, start=layer.column):
-            if token.cells[column] == "_":
-                continue
-            for place, said in enumerate(_STACKED.findall(token.cells[column])):
+        for feature, column in layer.columns():
+            for place, said in enumerate(_STACKED.findall(token.cells[column]) if token.cells[column] != "_" else ()):
                 match = _NUMBERED.fullmatch(said)
                 value, key = (match[1], (-1, int(match[2]))) if match else (said, (row, place))
                 span = bounds.setdefault(key, [token.start, token.end])
-                span[1] = max(span[1], token.end)
+                span[:] = min(span[0], token.start), max(span[1], token.end)
                 places.setdefault(key, token.line)
-                if value not in ("*", "_", "") and not feature.startswith("ROLE_"):
+                if value not in ("*", "_", "") and feature != "identifier" and not feature.startswith(_SLOT):
                     values.setdefault(key, {}).setdefault(feature, value)
     return [
         Mention(_label(layer, values.get(key, {}), places[key]), ((start, end),), line=places[key])

@@ -120,6 +120,16 @@ def test_label_studio_takes_the_ground_truth_and_every_label_of_a_region() -> No
     assert gold(load(json.dumps([task]), "label-studio")) == [[(0, 5, "NAME")]]
 
 
+def test_label_studio_finds_the_text_under_the_name_that_the_configuration_gave_it() -> None:
+    region = {"type": "labels", "value": {"start": 3, "end": 8, "text": "Quill", "labels": ["NAME"]}}
+    data = [{"title": "a note", "body": "Dr Quill, ward 7"}, {"title": "the long title of another note", "body": "Dr Quill"},
+            {"title": "a third", "body": "Dr Quill saw her"}]  # fmt: skip
+    tasks = [{"data": one, "annotations": [{"result": [region]}]} for one in data]
+    corpus = load(json.dumps(tasks), "label-studio")
+    assert [document.text for document in corpus] == [one["body"] for one in data]
+    assert corpus.documents[0].metadata == {"title": "a note"}
+
+
 def test_bioc_of_bytes_and_pieces_and_sentences() -> None:
     def annotation(surface: str, *locations: tuple[int, int]) -> dict[str, object]:
         places = [{"offset": start, "length": length} for start, length in locations]
@@ -154,6 +164,20 @@ def test_webanno_spans_over_tokens_stacked_ones_and_parts_of_tokens() -> None:
     assert gold(corpus) == [[(3, 12, "NAME"), (3, 6, "Phi"), (7, 9, "PART"), (14, 18, "Phi")]]
 
 
+def test_webanno_slots_identifiers_and_sentences_of_two_lines() -> None:
+    head = (
+        "#FORMAT=WebAnno TSV 3.3\n#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value\n"
+        "#T_SP=custom.Place|\n#T_SP=custom.Event|ROLE_custom.Event:who_custom.EventLink|uima.tcas.Annotation\n\n\n"
+    )
+    rows = (
+        "#Text=Amy \U0001fa7a fell\n#Text= in \\[B\\]\n1-1\t4-7\tAmy\thttp://x/Q1[a]\t*\t_\t_\t_\t\n1-2\t8-10\t\U0001fa7a\t_\t_\t_\t_\t_\t\n"
+        "1-3\t11-15\tfell\t_\t_\t_\twho;where\t1-1[1];1-5[2]\t\n1-4\t17-19\tin\t_\t_\t_\t_\t_\t\n1-5\t20-23\t\\[B\\]\t_\tL\\[1\\]\t*\t_\t_\t\n"
+    )
+    corpus = load(head + rows, "webanno")
+    assert corpus.documents[0].text == "Amy \U0001fa7a fell\n in [B]"
+    assert gold(corpus) == [[(0, 3, "NamedEntity"), (15, 18, "L[1]"), (15, 18, "Place"), (6, 10, "Event")]]
+
+
 def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
     content = '<ROOT><RECORD ID="1"><TEXT>\r\nDr <PHI\r\nTYPE="DOCTOR">Amy\r\nQuill </PHI>&amp; co\r\n</TEXT></RECORD></ROOT>'
     corpus = load(content, "i2b2-2006")
@@ -171,7 +195,7 @@ def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
         ("doccano", row(text=CANARY), "the gold is missing or null"),
         ("prodigy", row(text="Quill", spans=[{"start": 0, "end": True, "label": CANARY}]), "the end is true or false"),
         ("prodigy", row(tokens=[CANARY]), "the text is missing"),
-        ("label-studio", json.dumps([{"data": {"a": CANARY, "b": "x"}, "annotations": [{"result": []}]}]), "the text is missing"),
+        ("label-studio", json.dumps([{"data": {"a": [CANARY]}, "annotations": [{"result": []}]}]), "the text is missing"),
         ("label-studio", json.dumps([{"data": {"text": CANARY}, "annotations": [{"result": []}] * 2}]), "a task with 2 annotations"),
         ("label-studio", json.dumps([{"data": {"text": "x"}, "annotations": [{"result": [{"type": "labels", "value": CANARY}]}]}]),
          "span 1: a region without a list of labels"),
