@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .corpora.document import Corpus, Document, language_code
+from .corpora.notes import NOTES, OF_GOLD
 from .labels import LabelMap
 from .layers import kept, layered
 from .scoring.bundle import Case, CaseScore, Options, metrics, score_cases
@@ -177,9 +178,12 @@ def _label_warnings(labels: LabelMap) -> Iterable[Warning]:
 
 
 def corpus_warnings(corpus: Corpus) -> list[Warning]:
-    """What was left out or let pass when the corpus was read, with the place of the first of each."""
+    """What was left out, let pass or converted when the corpus was read; of errors with the place of the first."""
     kinds = (
         ("skipped_documents", corpus.skipped, "bad documents left out"),
         ("surface_mismatch", corpus.mismatched, "documents with a gold surface that is not the text at its offsets"),
     )
-    return [Warning(code, len(errors), f"{what}; the first: {errors[0]}") for code, errors, what in kinds if errors]
+    return [
+        *(Warning(code, len(errors), f"{what}; the first: {errors[0]}") for code, errors, what in kinds if errors),
+        *(Warning(code, corpus.notes[code], NOTES[code]) for code in OF_GOLD if code in corpus.notes),
+    ]

@@ -17,8 +17,8 @@ from typing import Any
 from .corpora import load_corpus
 from .corpora.document import Document
 from .corpora.draft import Fault
-from .corpora.fixtures import ENDS, IDS, LABELS, STARTS, TEXTS
 from .corpora.formats import FORMATS
+from .corpora.json_fields import ENDS, IDS, LABELS, STARTS, TEXTS
 from .corpora.source import STDIN, decoded, existing, sources_of
 from .errors import InputError
 from .evaluation import Warning

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openmed_mlx_eval.cli.main import cli
+from openmed_mlx_eval.corpora import FORMATS
 from openmed_mlx_eval.errors import EvaluationError
 
 CANARY = "QZX-7781"
@@ -175,7 +176,11 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         ["--model", at.corpus, "--corpus", at.corpus],
         ["--model", at.model, at.corpus],
     ],
-    "corpus check": lambda at: [[at.corpus], [at.corpus, "--json"], [at.corpus, "--format", "i2b2"]],
+    "corpus check": lambda at: [
+        [at.corpus],
+        [at.corpus, "--json"],
+        *([at.corpus, "--format", format] for format in FORMATS if format not in ("openmed", "conll", "brat", "pubtator")),
+    ],
     "corpus stats": lambda at: [[at.corpus], [at.corpus, "--json", "--skip-bad"], [at.corpus, "--format", "brat"]],
     "corpus agreement": lambda at: [
         [at.corpus, at.corpus],
@@ -188,6 +193,7 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.corpus, "--to", "openmed", "-o", at.out / "written" / "a.jsonl", "--json", "--skip-bad"],
         [at.corpus, "--to", "brat", "-o", at.out / "written" / "b", "--skip-bad"],
         [at.corpus, "--to", "conll", "-o", at.out / "written" / "c", "--lossy"],
+        [at.corpus, "--to", "doccano", "-o", at.out / "written" / "e.jsonl", "--skip-bad", "--json"],
         [at.corpus, "--to", "conll", "-o", at.corpus],
         [at.corpus, "--to", at.corpus, "-o", at.out / "written" / "d"],
     ],

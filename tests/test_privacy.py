@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import exported_corpora
 import pytest
 import small_corpora
 from canary_cases import CANARY, CASES, Arguments, Place
@@ -170,6 +171,28 @@ def test_nothing_of_a_bad_corpus_comes_out(check, tiny_model: Path, tmp_path: Pa
         for path in files_of(corpus):
             DAMAGE[damage](path)
         check(command, Place(corpus, tiny_model, folder / "out"))
+
+
+@pytest.mark.parametrize("export", exported_corpora.EXPORTS)
+def test_nothing_of_an_export_comes_out(program, tmp_path: Path, export: str) -> None:
+    """The readers differ, what is done with documents does not: so the commands that read, on every damage."""
+    format = exported_corpora.EXPORTS[export][0]
+    for damage, change in {"none": lambda path: None, **DAMAGE}.items():
+        corpus = exported_corpora.write(tmp_path / damage / CANARY, export, entries(), CANARY)
+        for path in files_of(corpus):
+            change(path)
+        for arguments in (
+            ["corpus", "check", corpus, "--format", format],
+            ["corpus", "stats", corpus, "--json", "--skip-bad"],
+            ["corpus", "convert", corpus, "--format", format, "--to", "doccano", "-o", tmp_path / damage / "written"],
+            ["score", corpus, corpus, "--format", format, "--predictions-format", format, "--skip-bad", "--bootstrap", 0],
+        ):
+            said = program(*arguments)
+            CALLS[" ".join(map(str, arguments[: 1 + (arguments[0] == "corpus")])), said.code] += 1
+            assert said.code == 0 or damage != "none", said
+            assert_silent(said.all, f"{damage}: {arguments[:2]}")
+            assert "Traceback" not in said.err
+            assert "internal error" not in said.err
 
 
 @pytest.mark.parametrize("command", ["run", "score", "corpus check", "corpus stats"])

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from ..corpora import DISCONTINUOUS, FORMATS, Corpus, GoldError, load_corpus
+from ..corpora.notes import NOTES
 from ..corpora.saving import save
 from ..corpora.source import STDIN
 from ..corpora.stats import CorpusStats
@@ -28,7 +29,7 @@ def _reading_options(command: Command) -> Command:
     """What every sub-command needs to read a corpus. The path is checked by the loader: click would quote it."""
     options = (
         click.argument("path"),
-        click.option("--format", type=click.Choice(list(FORMATS)), help="Format; told by the path if not given."),
+        click.option("--format", type=click.Choice(list(FORMATS)), help="Format; told by names and first bytes if not given."),
         click.option("--discontinuous", type=click.Choice(list(DISCONTINUOUS)), default="hull",
                      show_default=True, help="What becomes of an annotation in several pieces."),
         click.option("--name", help="What to call the corpus; its format if not given."),
@@ -72,6 +73,7 @@ def check(path: str, format: str | None, discontinuous: str, name: str | None, a
                 "bad_documents": 0,
                 "spans": 0,
                 "problems": 1,
+                "notes": {},
                 "problem_list": listed,
             }
         )
@@ -85,7 +87,7 @@ def check(path: str, format: str | None, discontinuous: str, name: str | None, a
     }
     if as_json:
         listed = [{"where": p.where, "what": p.what, "remedy": p.remedy} for p in problems]
-        _print_json({"name": corpus.name, "format": corpus.format, **counts, "problem_list": listed})
+        _print_json({"name": corpus.name, "format": corpus.format, **counts, "notes": corpus.notes, "problem_list": listed})
     else:
         for problem in problems:
             click.echo(str(problem))
@@ -93,6 +95,7 @@ def check(path: str, format: str | None, discontinuous: str, name: str | None, a
         bad = f"bad documents: {len(corpus.skipped):,}, with problems: {len(problems):,}"
         click.echo(f"{corpus.name} – {good}; {bad}")
     _warn_if_empty(corpus, quiet)
+    _say_notes(corpus, quiet)
     return 1 if problems else 0
 
 
@@ -135,6 +138,7 @@ def stats(
             f"annotations in several pieces, read with --discontinuous {discontinuous}",
             quiet,
         )
+    _say_notes(corpus, quiet)
     return 0
 
 
@@ -142,7 +146,7 @@ def stats(
 @_reading_options
 @_skip_bad
 @click.option("--to", "target", type=click.Choice(list(WRITERS)), required=True, help="The format to write.")
-@click.option("-o", "--output", required=True, help="File (openmed, conll; - is stdout) or folder (brat) to write.")
+@click.option("-o", "--output", required=True, help="File (openmed, conll, doccano; - is stdout) or folder (brat) to write.")
 @click.option("--force", is_flag=True, help="Replace what is there.")
 @click.option("--lossy", is_flag=True, help="Write even if the format cannot hold all gold, and count what is lost.")
 def convert(
@@ -175,6 +179,7 @@ def convert(
         summary = {"documents": len(corpus), "skipped": len(corpus.skipped), "format": target}
         _print_json({**summary, "lost": dict(written.lost), "changed": dict(written.changed)})
     _notice(len(corpus.skipped), "bad documents left out", quiet)
+    _say_notes(corpus, quiet)
     for verb, counts in (("lost", written.lost), ("changed", written.changed)):
         for what, count in counts.items():
             _notice(count, f"{what} ({verb})", quiet)
@@ -184,6 +189,11 @@ def convert(
 def _warn_if_empty(corpus: Corpus, quiet: bool) -> None:
     if not len(corpus) and not quiet:
         click.echo("warning: no document was read", err=True)
+
+
+def _say_notes(corpus: Corpus, quiet: bool) -> None:
+    for code, count in corpus.notes.items():
+        _notice(count, NOTES[code], quiet)
 
 
 def _notice(count: int, what: str, quiet: bool) -> None:

@@ -66,7 +66,7 @@ _ALIGNMENTS = ("faithful", "evalscope")
 @click.option(
     "--keep-answers", is_flag=True, help="Keep the answers, which hold text, in answers.jsonl of --output, and resume from there."
 )
-@click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by the path if not given.")
+@click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by names and first bytes if not given.")
 @click.option(
     "--discontinuous",
     type=choice(list(DISCONTINUOUS)),

@@ -38,7 +38,7 @@ def choice(values: Sequence[str]) -> click.Choice[str]:
 
 
 reading_options = all_of(
-    click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by the path if not given."),
+    click.option("--format", type=choice(list(FORMATS)), help="The corpus format; told by names and first bytes if not given."),
     click.option("--discontinuous", type=choice(list(DISCONTINUOUS)), default="hull", show_default=True,
                  help="What becomes of a gold annotation in several pieces."),
     click.option("--skip-bad", is_flag=True, help="Leave bad documents out and count them, instead of stopping."),

@@ -10,15 +10,15 @@ import codecs
 import re
 from collections.abc import Iterator
 
-from .draft import Draft, Fault, Mention, attempt
-from .source import Source, decoded
+from .draft import Draft, Fault, Made, Mention, attempt
+from .source import Source, is_utf16, text_of
 from .surface import MARK, without_mark
 
 _OTHER_KINDS = tuple("REAMN#*")
 _PIECES = re.compile(r"-?\d{1,15} -?\d{1,15}(?:;-?\d{1,15} -?\d{1,15})*", re.ASCII)
 
 
-def read(source: Source) -> Iterator[Draft | Fault]:
+def read(source: Source) -> Iterator[Made]:
     """The one document of a pair of files."""
     yield attempt(_draft, source)
 
@@ -28,10 +28,10 @@ def _draft(source: Source) -> Draft:
         raise Fault("an .ann file without its .txt", "add the .txt of the same name, or use --skip-bad")
     if source.standoff is None:
         raise Fault("a .txt file without its .ann", "add the .ann; it is empty if there is nothing to annotate")
-    lines = decoded(source.standoff, name="the .ann").split("\n")
+    lines = text_of(source.standoff, name="the .ann").split("\n")
     mentions = [_mention(line.removesuffix("\r"), number) for number, line in enumerate(lines, start=1)]
-    mark = MARK if source.data.startswith(codecs.BOM_UTF8) else ""
-    text, found = without_mark(mark + decoded(source.data, name="the .txt"), [m for m in mentions if m])
+    mark = MARK if source.data.startswith(codecs.BOM_UTF8) or is_utf16(source.data) else ""
+    text, found = without_mark(mark + text_of(source.data, name="the .txt"), [m for m in mentions if m])
     in_pieces = sum(len(mention.pieces) > 1 for mention in found)
     metadata = {"annotations_in_pieces": in_pieces} if in_pieces else {}
     return Draft(source.stem or None, text, found, metadata=metadata)

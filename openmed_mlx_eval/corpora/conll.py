@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..tags import TagScheme, is_outside, spans_of_tags
-from .draft import Draft, Fault, Mention, attempt
-from .source import Source, decoded
+from .draft import Draft, Fault, Made, Mention, attempt
+from .source import Source, text_of
 
 DOCSTART = "-DOCSTART-"
 NO_SPACE = "SpaceAfter=No"
@@ -48,10 +48,10 @@ class TaggedSentence:
     lines: tuple[int, ...]
 
 
-def read(source: Source) -> Iterator[Draft | Fault]:
+def read(source: Source) -> Iterator[Made]:
     """The sentences of one file, read under the one scheme that all its tags show."""
-    made = tagged_sentences(decoded(source.data or b""))
-    scheme = _scheme({tag for one in made if not isinstance(one, Fault) for tag in one.tags})
+    made = tagged_sentences(text_of(source.data or b""))
+    scheme = scheme_of({tag for one in made if not isinstance(one, Fault) for tag in one.tags})
     for one in made:
         yield one if isinstance(one, Fault) else _draft(one, scheme)
 
@@ -130,7 +130,7 @@ def _is_counted(sentence: Sequence[Row]) -> bool:
     return all(columns[0] == str(n) for n, (_, columns) in enumerate(sentence, start=1))
 
 
-def _scheme(tags: set[str]) -> TagScheme:
+def scheme_of(tags: set[str]) -> TagScheme:
     """Raises Fault where the column is more likely words or parts of speech than entity tags."""
     scheme = TagScheme.of(tags)
     if scheme.name == "unprefixed" and len(tags) > 3 and not any(map(is_outside, tags)):

@@ -66,6 +66,7 @@ class Corpus:
     sha256: of the files' bytes in reading order, names left out.
     skipped: the error of each document left out.
     mismatched: those of documents kept although an annotation's own text is not the text at its offsets.
+    notes: {code: how often} of what notes.py has words for.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Corpus:
     sha256: str
     skipped: tuple[InputError, ...] = ()
     mismatched: tuple[InputError, ...] = ()
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def left_out(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What a reader makes: a document as its file says it, not yet checked, or the fault in its place.
+"""What a reader makes: a document as its file says it, not yet checked, the fault in its place, or a note.
 
 Readers are pure functions from a file's bytes to these values, so that one place numbers documents, checks
 gold and words errors. Nothing here reads a file.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..errors import InputError
 
@@ -80,6 +80,16 @@ class Draft:
     language: str = "en"
     metadata: Mapping[str, Any] = field(default_factory=dict)
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a reader says of its file beside the documents. code: a key of notes.NOTES."""
+
+    code: str
+
+
+Made: TypeAlias = Draft | Fault | Note
 
 
 def attempt(make: Callable[..., T], *arguments: Any) -> T | Fault:

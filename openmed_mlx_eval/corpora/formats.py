@@ -1,23 +1,37 @@
 """The corpus formats: their readers, the names their files have, and which of them a path is.
 
-Detection looks at names first and at the first bytes where names leave it open; it never reads gold.
+Detection looks at names first and at the first bytes where names leave it open (heads.py); it never reads gold.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UsageError
-from ..tags import TagScheme, is_outside
-from . import brat, conll, fixtures, i2b2_xml, pubtator
-from .draft import Draft, Fault
+from . import (
+    bioc,
+    brat,
+    conll,
+    docbin,
+    doccano,
+    fixtures,
+    huggingface,
+    i2b2_2006,
+    i2b2_2010,
+    i2b2_xml,
+    label_studio,
+    prodigy,
+    pubtator,
+    webanno,
+)
+from .draft import Made
+from .heads import HEAD, format_of_head
 from .source import STDIN, Source, entries_of, existing
 
-_HEAD = 1 << 16
+_JSON = (".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +40,19 @@ class Format:
 
     read: from a file, or a pair, to its documents.
     suffixes: the files read from a folder. telling: those that no other format has.
-    pairs: text and annotations lie in two files of one name.
+    pairs: text and annotations lie in two files of one name, of the first and the second suffix.
+    beside: names of files that hold no documents, but what all of the folder's have in common.
     """
 
-    read: Callable[[Source], Iterator[Draft | Fault]]
+    read: Callable[[Source], Iterator[Made]]
     suffixes: tuple[str, ...]
-    telling: tuple[str, ...]
+    telling: tuple[str, ...] = ()
     pairs: bool = False
+    beside: tuple[str, ...] = ()
 
 
 FORMATS: Mapping[str, Format] = {
-    "openmed": Format(fixtures.read, (".json", ".jsonl", ".ndjson"), (".json", ".jsonl", ".ndjson")),
+    "openmed": Format(fixtures.read, _JSON),
     "conll": Format(
         conll.read,
         (".conll", ".conllu", ".bio", ".iob", ".iob2", ".iobes", ".tsv", ".txt"),
@@ -44,8 +60,23 @@ FORMATS: Mapping[str, Format] = {
     ),
     "brat": Format(brat.read, (".txt", ".ann"), (".ann",), pairs=True),
     "pubtator": Format(pubtator.read, (".pubtator", ".txt"), (".pubtator",)),
-    "i2b2": Format(i2b2_xml.read, (".xml",), (".xml",)),
+    "i2b2": Format(i2b2_xml.read, (".xml",)),
+    "doccano": Format(doccano.read, _JSON),
+    "prodigy": Format(prodigy.read, _JSON),
+    "label-studio": Format(label_studio.read, _JSON),
+    "huggingface": Format(huggingface.read, (*_JSON, ".parquet"), (".parquet",), beside=huggingface.BESIDE),
+    "bioc": Format(bioc.read, (*_JSON, ".xml", ".bioc"), (".bioc",)),
+    "webanno": Format(webanno.read, (".tsv",)),
+    "i2b2-2010": Format(i2b2_2010.read, (".txt", ".con"), (".con",), pairs=True),
+    "i2b2-2006": Format(i2b2_2006.read, (".xml",)),
+    "docbin": Format(docbin.read, (".spacy",), (".spacy",)),
 }
+
+_FAMILIES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_JSON, ("openmed", "doccano", "prodigy", "label-studio", "huggingface", "bioc")),
+    ".xml": ("i2b2", "bioc", "i2b2-2006"),
+}
+"""Suffixes that several formats share. The first bytes decide; where they do not, it is the first."""
 
 
 def format_named(name: str) -> Format:
@@ -60,49 +91,41 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == STDIN:
         raise UsageError("stdin has no name to tell its format by – give --format")
     place = existing(path)
-    names = entries_of(place) if place.is_dir() else [place]
-    by_name = format_of_names({name.suffix.lower() for name in names})
+    names = [name for name in entries_of(place) if name.name not in _BESIDE] if place.is_dir() else [place]
+    told = formats_of_names({name.suffix.lower() for name in names})
+    if len(told) == 1:
+        return told[0]
     # Only a plain file can be read twice: what a pipe shows now it does not show the reader.
-    return by_name or (format_of_head(_head(place)) if place.is_file() else None) or _untold()
+    shown = [name for name in (_telling_by_head(names, told) if place.is_dir() else names) if name.is_file()]
+    by_head = format_of_head(_head(shown[0]), told or FORMATS) if shown else None
+    return by_head or (told[0] if told else _untold())
 
 
-def format_of_names(suffixes: set[str]) -> str | None:
-    """The one format that these suffixes tell; None if none or several do."""
-    told = [name for name, format in FORMATS.items() if suffixes.intersection(format.telling)]
-    return told[0] if len(told) == 1 else None
+def formats_of_names(suffixes: set[str]) -> tuple[str, ...]:
+    """The one format that these suffixes tell, or the several of one family; none if they tell none, or too much."""
+    told: set[tuple[str, ...]] = {(name,) for name, format in FORMATS.items() if suffixes.intersection(format.telling)}
+    told |= {family for suffix, family in _FAMILIES.items() if suffix in suffixes}
+    return told.pop() if len(told) == 1 else ()
 
 
-def format_of_head(head: bytes) -> str | None:
-    """The format that a file's first bytes show; None if they show none."""
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    lines = [line for line in text.split("\n")[: -1 if len(head) >= _HEAD else None] if line.strip()]
-    return next((name for name, shows in _SHOWS if lines and shows(lines)), None)
+def _telling_by_head(names: list[Path], told: tuple[str, ...]) -> list[Path]:
+    """The files of a folder that are of the family its names tell; where they tell none, those of its one known suffix."""
+    if told:
+        return [name for name in names if _FAMILIES.get(name.suffix.lower()) == told]
+    known = [name for name in names if any(name.suffix.lower() in format.suffixes for format in FORMATS.values())]
+    return known if len({name.suffix.lower() for name in known}) == 1 else []
+
+
+_BESIDE = {name for format in FORMATS.values() for name in format.beside}
 
 
 def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_HEAD)
+            return file.read(HEAD)
     except OSError:
         raise UsageError("the corpus file cannot be read – check its permissions") from None
 
 
 def _untold() -> str:
     raise UsageError(f"cannot tell the corpus format – give --format {'|'.join(FORMATS)}")
-
-
-def _shows_conll(lines: list[str]) -> bool:
-    """Rows of several columns whose last ones are tags, prefixed ones or at least one outside."""
-    rows = [line.split() for line in lines if not line.startswith((conll.DOCSTART, "# "))]
-    if not rows or any(len(row) not in range(2, conll.MOST_COLUMNS + 1) for row in rows):
-        return False
-    tags = {row[-2] if row[-1] == "_" or conll.NO_SPACE in row[-1] else row[-1] for row in rows}
-    return TagScheme.of(tags).name != "unprefixed" or any(map(is_outside, tags))
-
-
-_SHOWS: tuple[tuple[str, Callable[[list[str]], bool]], ...] = (
-    ("pubtator", lambda lines: re.match(r"[^|\s]+\|t\|", lines[0]) is not None),
-    ("conll", _shows_conll),
-    ("openmed", lambda lines: lines[0].lstrip()[:1] in ("[", "{")),
-    ("i2b2", lambda lines: lines[0].lstrip().startswith("<")),
-)

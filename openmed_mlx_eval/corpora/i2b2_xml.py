@@ -1,8 +1,7 @@
 """i2b2-2014 and MEDDOCAN XML: a file is a document, `<TEXT>` its text, each element of `<TAGS>` a gold span.
 
 An XML parser turns \\r\\n into \\n, which moves offsets that were made on the bytes; the annotations' own
-texts say which of the two a file means. Document types and entity declarations are refused: a corpus needs
-none, and they are how a small file becomes a large one.
+texts say which of the two a file means.
 """
 
 from __future__ import annotations
@@ -10,26 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from xml.parsers import expat
 
-from .draft import Draft, Fault, Mention, attempt
-from .source import Source, decoded
+from .draft import Draft, Fault, Made, Mention, attempt
+from .source import Source, text_of
 from .surface import agreeing, without_mark
+from .xml_parser import parse, safe_parser, stand_in_for_cr
 
 _TEXT_ELEMENT = re.compile(r"(<TEXT\b[^>]*>)(.*?)(</TEXT\s*>)", re.DOTALL)
 _OFFSET = re.compile(r"-?\d{1,15}", re.ASCII)
-# Private-use characters: the first that a file lacks stands in for \r while the parser runs.
-_STAND_INS = ("\ue00d", "\uf00d", "\uf8ff", "\U000f000d", "\U0010000d")
 
 
-def read(source: Source) -> Iterator[Draft | Fault]:
+def read(source: Source) -> Iterator[Made]:
     """The one document of a file."""
     yield attempt(_draft, source)
 
 
 def _draft(source: Source) -> Draft:
-    markup = decoded(source.data or b"")
-    stand_in = next((c for c in _STAND_INS if c not in markup), "") if "\r" in markup else ""
+    markup = text_of(source.data or b"")
+    stand_in = stand_in_for_cr(markup)
     if stand_in:
         markup = _TEXT_ELEMENT.sub(lambda m: m[1] + m[2].replace("\r", stand_in) + m[3], markup)
     found = _parse(markup)
@@ -66,8 +63,7 @@ class _Found:
 
 def _parse(markup: str) -> _Found:
     found = _Found()
-    parser = expat.ParserCreate()
-    parser.buffer_text = False
+    parser = safe_parser()
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if found.path[-1:] == ["TAGS"]:
@@ -90,31 +86,14 @@ def _parse(markup: str) -> _Found:
     def cdata(begins: bool) -> None:
         found.in_cdata = begins
 
-    def declaration(*_: object) -> None:
-        raise Fault(
-            "a document type or entity declaration",
-            "remove it; nothing in it is read",
-            line=parser.CurrentLineNumber,
-        )
-
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = characters
     parser.StartCdataSectionHandler = lambda: cdata(True)
     parser.EndCdataSectionHandler = lambda: cdata(False)
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = declaration
-    _run(parser, markup)
+    parse(parser, markup)
     if not found.has_text:
         raise Fault("no TEXT element", "the root holds TEXT and TAGS")
     return found
-
-
-def _run(parser: expat.XMLParserType, markup: str) -> None:
-    try:
-        parser.Parse(markup, True)
-        return
-    except expat.ExpatError as error:
-        line, column, reason = error.lineno, error.offset, expat.errors.messages.get(error.code, "")
-    raise Fault(f"the XML is broken at column {column} ({reason})", "correct the file", line=line)
 
 
 def _mention(name: str, attributes: dict[str, str], number: int, line: int) -> Mention | None:

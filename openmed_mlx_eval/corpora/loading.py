@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from ..errors import InputError, UsageError
+from . import notes
 from .document import Corpus, Document, OnBad, refuse
-from .draft import Draft, Fault
-from .formats import FORMATS, detect_format, format_named, format_of_head
+from .draft import Draft, Fault, Made, Note
+from .formats import FORMATS, detect_format, format_named
 from .gold import GoldError, Pieces, discontinuous_policy, gold_of
+from .heads import HEAD, format_of_head
 from .source import STDIN, Source, sources_of
+from .units import as_counted
 
 
 def load_corpus(
@@ -52,7 +56,8 @@ def load_corpus(
     skipped: list[InputError] = []
     reading = _Reading(chosen, policy, keep_mismatched, skipped.append if skip_bad else refuse)
     documents = tuple(islice(reading.documents(sources), limit))
-    return Corpus(name or chosen, chosen, documents, _sha256(sources), tuple(skipped), tuple(reading.mismatched))
+    said = {code: reading.notes[code] for code in notes.NOTES if reading.notes[code]}
+    return Corpus(name or chosen, chosen, documents, _sha256(sources), tuple(skipped), tuple(reading.mismatched), said)
 
 
 def load_fixtures(path: str | os.PathLike[str]) -> list[Document]:
@@ -63,7 +68,7 @@ def load_fixtures(path: str | os.PathLike[str]) -> list[Document]:
 def _sources(path: str | os.PathLike[str], format: str | None) -> tuple[str, list[Source]]:
     if format is None and os.fspath(path) == STDIN:
         sources = sources_of(path, (), False)
-        format = format_of_head(sources[0].data or b"")
+        format = format_of_head((sources[0].data or b"")[:HEAD], FORMATS)
         if format is None:
             raise UsageError(f"cannot tell the format of stdin – give --format {'|'.join(FORMATS)}")
         return format, sources
@@ -71,7 +76,7 @@ def _sources(path: str | os.PathLike[str], format: str | None) -> tuple[str, lis
     chosen = format or detect_format(path)
     known = known or FORMATS[chosen]
     try:
-        return chosen, sources_of(path, known.suffixes, known.pairs)
+        return chosen, sources_of(path, known.suffixes, known.pairs, known.beside)
     except Fault as fault:
         error = fault.at(chosen, None)
     raise error
@@ -82,6 +87,7 @@ def _sha256(sources: list[Source]) -> str:
     for source in sources:
         digest.update(source.data or b"")
         digest.update(source.standoff or b"")
+    digest.update((sources[0].beside if sources else None) or b"")
     return digest.hexdigest()
 
 
@@ -95,19 +101,25 @@ class _Reading:
     on_bad: OnBad
     seen: dict[str, int] = field(default_factory=dict)
     mismatched: list[InputError] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
 
     def documents(self, sources: list[Source]) -> Iterator[Document]:
         ordinal = 0
         for source in sources:
+            self.notes.update(notes.of_source(source))
             for made in self._drafts(source):
+                if isinstance(made, Note):
+                    self.notes[made.code] += 1
+                    continue
                 ordinal += 1
                 checked = self._checked(made, source.ordinal, ordinal)
                 if isinstance(checked, InputError):
                     self.on_bad(checked)
                 else:
+                    self.notes.update(notes.of_document(checked))
                     yield checked
 
-    def _drafts(self, source: Source) -> Iterator[Draft | Fault]:
+    def _drafts(self, source: Source) -> Iterator[Made]:
         """The reader's documents; its fault about the whole file becomes an error that ends the reading."""
         try:
             yield from FORMATS[self.format].read(source)
@@ -127,6 +139,10 @@ class _Reading:
         if fault:
             return fault.at(self.format, file, ordinal)
         gold, faults = gold_of(made, self.policy)
+        mentions, unit = as_counted(made.text, made.mentions) if faults else (made.mentions, "")
+        if unit:
+            self.notes[unit] += 1
+            gold, faults = gold_of(replace(made, mentions=mentions), self.policy)
         if faults:
             error = _gold_error(faults, self.format, file, ordinal)
             if not (self.keep_mismatched and all(fault.is_mismatch for fault in faults)):

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, UsageError
-from .draft import Draft, Fault
-from .fixtures import LINES, first, is_one_document_a_line, json_value
+from .draft import Draft, Fault, Note
 from .formats import FORMATS, Format, detect_format
+from .json_fields import first
+from .json_rows import LINES, is_one_document_a_line, json_value
 from .source import STDIN, Source, decoded, existing, sources_of
 
 FORMAT = "training manifest"
@@ -80,8 +81,9 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[TrainingRow]:
             yield _row(value, number, line)
         return
     format = _format(path)
-    for source in sources_of(path, format.suffixes, format.pairs):
-        for number, made in enumerate(format.read(source), start=1):
+    for source in sources_of(path, format.suffixes, format.pairs, format.beside):
+        drafts = (made for made in format.read(source) if not isinstance(made, Note))
+        for number, made in enumerate(drafts, start=1):
             if isinstance(made, Fault):
                 raise made.at(FORMAT, source.ordinal, number)
             yield _of_draft(made)

@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .draft import Draft, Fault, Mention, attempt
-from .source import Source, decoded
+from .draft import Draft, Fault, Made, Mention, attempt
+from .source import Source, text_of
 
 _TEXT = re.compile(r"([^|\t]*)\|([ta])\|(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d*)?", re.ASCII)
 _Lines = list[tuple[int, str]]
 
 
-def read(source: Source) -> Iterator[Draft | Fault]:
+def read(source: Source) -> Iterator[Made]:
     """The records of one file."""
-    lines = decoded(source.data or b"").split("\n")
+    lines = text_of(source.data or b"").split("\n")
     record: _Lines = []
     for number, line in enumerate((line.removesuffix("\r") for line in lines), start=1):
         begins = _TEXT.fullmatch(line)

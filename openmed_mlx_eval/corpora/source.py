@@ -31,7 +31,8 @@ class Source:
     """One file, or the two of a standoff pair (`data` is then the text, `standoff` its annotations).
 
     ordinal counts from 1 in reading order. stem and suffix: of the file's name; empty for stdin. data is None
-    where a pair lacks its text, standoff where it lacks its annotations or the format has none.
+    where a pair lacks its text, standoff where it lacks its annotations or the format has none. beside: the file
+    in the same folder that says what all its documents have in common, None where there is none.
     """
 
     ordinal: int
@@ -39,6 +40,7 @@ class Source:
     suffix: str
     data: bytes | None
     standoff: bytes | None = None
+    beside: bytes | None = None
 
 
 def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> str:
@@ -55,15 +57,32 @@ def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> 
     raise Fault(f"{name} is not UTF-8 at byte {place}", "convert it to UTF-8 first, e.g. with iconv", line=line)
 
 
+def text_of(data: bytes, *, line: int | None = None, name: str = "the file") -> str:
+    """As `decoded`, and the text of UTF-16 bytes that begin with its byte-order mark."""
+    if not is_utf16(data):
+        return decoded(data, line=line, name=name)
+    try:
+        return data.decode("utf-16")
+    except UnicodeDecodeError as error:
+        place = error.start
+    raise Fault(f"{name} is not UTF-16, whose mark it bears, at byte {place}", "convert it to UTF-8 first", line=line)
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether bytes begin with the byte-order mark of UTF-16 and not with that of UTF-32, which begins alike."""
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
+
+
 def encoded(text: str) -> bytes:
     """UTF-8 bytes that `decoded` gives back: a text that begins with U+FEFF gets a mark to lose."""
     return (codecs.BOM_UTF8 if text.startswith("\ufeff") else b"") + text.encode("utf-8")
 
 
-def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: bool) -> list[Source]:
+def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: bool, beside: Sequence[str] = ()) -> list[Source]:
     """The files that a path means: itself, stdin for `-`, or those of a folder with these suffixes, by name.
 
-    pairs: the format keeps a text and its annotations apart (BRAT). Subfolders are not entered and names
+    pairs: the format keeps a text and its annotations apart (BRAT), in files of the first and the second suffix.
+    beside: names of files that hold no documents; the first of them in the folder is every source's `beside`. Subfolders are not entered and names
     with a leading dot are passed over. Raises UsageError for a path that is not there or a folder with no
     such file, Fault for a file that cannot be read.
     """
@@ -72,13 +91,15 @@ def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: boo
             raise UsageError("this format is a folder of files and cannot come from stdin – give the folder")
         return [Source(1, "", "", sys.stdin.buffer.read())]
     place = existing(path)
-    names = [e for e in entries_of(place) if e.suffix.lower() in suffixes] if place.is_dir() else [place]
+    names = [e for e in entries_of(place) if e.suffix.lower() in suffixes and e.name not in beside] if place.is_dir() else [place]
     if not names:
         wanted = ", ".join(suffixes)
         raise UsageError(f"the folder holds no {wanted} file – subfolders are not entered: give the right one")
     if pairs:
-        return [_pair(ordinal, stem) for ordinal, stem in enumerate(_stems(names), start=1)]
-    return [Source(n, p.stem, p.suffix.lower(), _read(p, n)) for n, p in enumerate(names, start=1)]
+        return [_pair(ordinal, stem, suffixes) for ordinal, stem in enumerate(_stems(names), start=1)]
+    folder = place if place.is_dir() else place.parent
+    common = next((_read(folder / name, 1) for name in beside if (folder / name).is_file()), None)
+    return [Source(n, p.stem, p.suffix.lower(), _read(p, n), beside=common) for n, p in enumerate(names, start=1)]
 
 
 def existing(path: str | os.PathLike[str], what: str = "the corpus path") -> Path:
@@ -108,8 +129,8 @@ def _stems(names: Sequence[Path]) -> list[Path]:
     return sorted({name.with_suffix("") for name in names}, key=lambda stem: stem.name)
 
 
-def _pair(ordinal: int, stem: Path) -> Source:
-    parts = [stem.with_name(stem.name + suffix) for suffix in (".txt", ".ann")]
+def _pair(ordinal: int, stem: Path, suffixes: Sequence[str]) -> Source:
+    parts = [stem.with_name(stem.name + suffix) for suffix in suffixes[:2]]
     text, annotations = (_read(part, ordinal) if part.is_file() else None for part in parts)
     return Source(ordinal, stem.name, ".txt", text, annotations)
 

@@ -180,4 +180,25 @@ def _pieces(text: str, span: Span) -> str:
     return offsets + "\t" + surface.translate({ord("\r"): " ", ord("\n"): " "})
 
 
-WRITERS: Mapping[str, Callable[..., Written]] = {"openmed": to_openmed, "conll": to_conll, "brat": to_brat}
+def to_doccano(documents: Sequence[Document]) -> Written:
+    """doccano's JSONL, which it imports as sequence labelling: `{"id", "text", "label": [[start, end, label], …]}`.
+
+    Language and metadata stand beside them, where doccano keeps what it does not know. Critical findings have no place.
+    """
+    rows = []
+    for document in documents:
+        label = [[span.start, span.end, span.label] for span in document.gold_spans]
+        more = {"language": document.language} if document.language != "en" else {}
+        meta = {"metadata": dict(document.metadata)} if document.metadata else {}
+        rows.append(_json({"id": document.id, "text": document.text, "label": label, **more, **meta}) + "\n")
+    findings = sum(sum(map(bool, document.categories)) for document in documents)
+    changed = {"spans without their critical finding": findings} if findings else {}
+    return Written({"": encoded("".join(rows))}, {}, changed)
+
+
+WRITERS: Mapping[str, Callable[..., Written]] = {
+    "openmed": to_openmed,
+    "conll": to_conll,
+    "brat": to_brat,
+    "doccano": to_doccano,
+}

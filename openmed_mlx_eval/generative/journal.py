@@ -15,7 +15,7 @@ from typing import Any
 
 from ..corpora.document import Document
 from ..corpora.draft import Fault
-from ..corpora.fixtures import IDS
+from ..corpora.json_fields import IDS
 from ..corpora.source import decoded
 from ..errors import EvaluationError, InputError, UsageError
 from ..evaluation import Warning

@@ -23,6 +23,9 @@ BAD_SPANS = [{"start": 0, "end": 3, "label": "NAME", "text": CANARY}, {"start": 
 BAD = [*GOOD, {"id": "3", "text": f"Bo {CANARY}", "spans": BAD_SPANS}, {"id": CANARY, "text": "x", "spans": []}]
 
 
+CRLF = "note: 1 documents with \\r\\n line ends, both of whose characters count\n"
+
+
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
     return written(tmp_path, GOOD)
@@ -58,7 +61,9 @@ def run(capsys: pytest.CaptureFixture[str]):
 
 def test_check_of_a_good_corpus(run, good: Path) -> None:
     result = run("check", good)
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (0, CRLF)
+    assert run("check", good, "--quiet").err == ""
+    assert json.loads(run("check", good, "--json").out)["notes"] == {"crlf_documents": 1}
     assert result.out == "openmed – good documents: 2, with spans: 2; bad documents: 0, with problems: 0\n"
 
 
@@ -82,7 +87,7 @@ def test_stats_json_and_tables(run, good: Path) -> None:
     assert (counted["name"], counted["documents"], counted["spans"], counted["characters"]) == ("mine", 2, 2, 22)
     assert (counted["labels"], counted["languages"]) == ({"NAME": 2}, {"de": 1, "en": 1})
     table = run("stats", good)
-    assert (table.code, table.err) == (0, "")
+    assert (table.code, table.err) == (0, CRLF)
     for cell in ("documents", "characters", "nested spans", "NAME", "documents in de"):
         assert cell in table.out
 
@@ -91,7 +96,7 @@ def test_stats_of_a_bad_corpus(run, bad: Path) -> None:
     assert run("stats", bad).code == 1
     result = run("stats", bad, "--skip-bad", "--json")
     assert (result.code, json.loads(result.out)["skipped"]) == (0, 2)
-    assert result.err == "note: 2 bad documents left out – `corpus check` lists them\n"
+    assert result.err == "note: 2 bad documents left out – `corpus check` lists them\n" + CRLF
     assert run("stats", bad, "--skip-bad", "--json", "--quiet").err == ""
 
 
@@ -114,13 +119,13 @@ def test_a_path_that_is_not_there_is_a_usage_error(run, arguments: list[str]) ->
     assert CANARY not in result.err
 
 
-@pytest.mark.parametrize("to", ["openmed", "brat"])
+@pytest.mark.parametrize("to", ["openmed", "brat", "doccano"])
 def test_convert_there_and_back(run, good: Path, tmp_path: Path, to: str) -> None:
     middle, end = tmp_path / "middle", tmp_path / "end.jsonl"
     assert run("convert", good, "--to", to, "-o", middle).code == 0
     assert run("convert", middle, "--to", "openmed", "-o", end).code == 0
     before, after = load_corpus(good), load_corpus(end)
-    if to == "openmed":
+    if to != "brat":
         assert after.documents == before.documents
     assert sorted((d.text, d.gold_spans) for d in after) == sorted((d.text, d.gold_spans) for d in before)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([good.name, "middle", "end.jsonl"])

@@ -83,8 +83,6 @@ def test_offsets_that_count_the_mark_are_moved_if_the_surfaces_show_it() -> None
         ("Quill, ward 7", "T7\tNAME 0 4\tQuill", "inclusive end: add 1"),
         ("Dr Quill, ward 7", "T7\tNAME 4 9\tQuill", "count from 1: subtract 1"),
         ("Dr Quill, ward 7", "T7\tNAME 4 8\tQuill", "count from 1 and have an inclusive end"),
-        ("🩺 Quill", "T7\tNAME 3 8\tQuill", "UTF-16 code units"),
-        ("Ødé Quill", "T7\tNAME 6 11\tQuill", "UTF-8 bytes"),
         ("A\r\nQuill", "T7\tNAME 2 7\tQuill", "count \\r\\n as one character"),
         ("A\nQuill", "T7\tNAME 3 8\tQuill", "count a line break as two"),
         ("A", "T7\tNAME 0 0\tA", "inclusive end"),
@@ -96,6 +94,27 @@ def test_surfaces_say_what_offsets_really_count(text: str, line: str, says: str)
     assert says in str(error.value)
     assert str(error.value).startswith("brat, file 1, document 1, line 2, span 1, offsets ")
     assert "Quill" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets", "code"),
+    [("🩺 Dr Quill", [(6, 11), (3, 5)], "utf16_offsets"), ("Ødé Dr Quill", [(9, 14), (6, 8)], "byte_offsets")],
+)
+def test_offsets_in_other_units_are_converted_and_said_if_all_surfaces_show_it(
+    text: str, offsets: list[tuple[int, int]], code: str
+) -> None:
+    lines = [
+        f"T{n}\tX {start} {end}\t{said}" for n, ((start, end), said) in enumerate(zip(offsets, ("Quill", "Dr"), strict=True))
+    ]
+    corpus = load({"a.txt": text, "a.ann": "\n".join(lines)}, "brat")
+    assert [text[start:end] for start, end, _ in gold(corpus)[0]] == ["Quill", "Dr"]
+    assert corpus.notes == {code: 1}
+    for other, says in (
+        (f"T9\tX {text.index('Dr')} {text.index('Dr') + 2}\tDr", "its own text would fit"),
+        ("T9\tX 0 99\t", "past"),
+    ):
+        with pytest.raises(GoldError, match=says):
+            load({"a.txt": text, "a.ann": "\n".join([*lines, other])}, "brat")
 
 
 def test_every_bad_span_of_a_document_is_kept() -> None:
@@ -122,7 +141,8 @@ def test_every_bad_span_of_a_document_is_kept() -> None:
         ({"a.txt": "a", "a.ann": f"T1 X 0 1 {CANARY}"}, "line 1: a line of no known kind"),
         ({"a.txt": b"caf\xe9", "a.ann": ""}, "the .txt is not UTF-8 at byte 3"),
         ({"a.txt": b"\xef\xbb\xbfcaf\xe9", "a.ann": ""}, "the .txt is not UTF-8 at byte 6"),
-        ({"a.txt": "a", "a.ann": "T1\tX 0 1\ta".encode("utf-16")}, "the .ann is UTF-16"),
+        ({"a.txt": "a", "a.ann": "T1\tX 0 1\ta".encode("utf-32")}, "the .ann is UTF-32"),
+        ({"a.txt": b"\xff\xfea", "a.ann": ""}, "the .txt is not UTF-16, whose mark it bears, at byte 2"),
     ],
 )
 def test_a_bad_pair_is_one_bad_document(files: dict, says: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from corpus_files import CANARY, load
+from exported_corpora import EXPORTS
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -140,5 +141,6 @@ def test_any_json(value: object) -> None:
     survive(json.dumps(value).encode(), "openmed")
 
 
-def test_every_format_is_fuzzed() -> None:
-    assert {*VALID, "brat"} == set(FORMATS)
+def test_every_format_is_fuzzed_here_or_with_the_exports() -> None:
+    exported = {format for format, _, _ in EXPORTS.values()}
+    assert {*VALID, "brat", *exported, "docbin"} == set(FORMATS)

@@ -120,11 +120,12 @@ def test_bytes_that_are_not_utf8(format: str) -> None:
     data = ONE_OF_EACH[format].encode()
     for wrong, says in (
         (data.replace(b"Quill", b"Qu\xefll"), f"not UTF-8 at byte {data.index(b'Quill') + 2}"),
-        (ONE_OF_EACH[format].encode("utf-16"), "the file is UTF-16, not UTF-8 – convert it"),
         (ONE_OF_EACH[format].encode("utf-32"), "the file is UTF-32, not UTF-8 – convert it"),
     ):
         with pytest.raises(InputError, match=f"{format}, file 1.*{says}"):
             load(wrong, format)
+    decoded = load(ONE_OF_EACH[format].encode("utf-16"), format)
+    assert (len(decoded), decoded.notes) == (1, {"utf16_files": 1})
 
 
 def test_a_folder_is_read_by_name_and_hidden_files_are_not(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from corpus_files import load
+from exported_corpora import EXPORTS, write
 
-from openmed_mlx_eval.corpora import load_corpus
+from openmed_mlx_eval.corpora import Corpus, load_corpus
 from openmed_mlx_eval.corpora.stats import CorpusStats
+from openmed_mlx_eval.corpora.writers import WRITERS
 
 COUNTS = [
     ("anatem/devel.tsv", "conll", 2118, 2139, 1),
@@ -57,3 +60,59 @@ def test_bc5cdr_is_read_in_well_under_a_second(shared: SharedPath) -> None:
     begun = time.perf_counter()
     load_corpus(path)
     assert time.perf_counter() - begun < 60  # no hang; speed is for benchmarks
+
+
+def texts_and_spans(corpus: Corpus) -> list[tuple[str, list[tuple[int, int, str]]]]:
+    return sorted((d.text, sorted((s.start, s.end, s.label) for s in d.gold_spans)) for d in corpus)
+
+
+FOLDERS = ("anatem/brat-devel", "ncbi-disease/brat-devel", "meddocan/dev/xml")
+SENTENCES = ("anatem/devel.tsv", "ncbi-disease/brat-devel")
+ROUND_TRIPS = [
+    (writer, path, documents, spans)
+    for path, _, documents, spans, _ in COUNTS
+    for writer in WRITERS
+    if path in {"brat": FOLDERS, "conll": SENTENCES}.get(writer, path)
+]
+
+
+@pytest.mark.parametrize(("writer", "path", "documents", "spans"), ROUND_TRIPS)
+def test_counts_after_a_round_trip(shared: SharedPath, writer: str, path: str, documents: int, spans: int) -> None:
+    corpus = load_corpus(shared("corpora/" + path), keep_mismatched=True)
+    written = WRITERS[writer](corpus.documents)
+    again = load(written.files if writer == "brat" else written.files[""], writer)
+    assert len(again) == documents
+    assert sum(len(document.gold_spans) for document in again) == spans - sum(written.lost.values())
+    if writer == "conll":
+        assert sum(written.lost.values()) < spans / 50
+    else:
+        assert (written.lost, texts_and_spans(again)) == ({}, texts_and_spans(corpus))
+
+
+def test_anatems_sentences_as_rows_of_tokens(shared: SharedPath, tmp_path: Path) -> None:
+    through(load_corpus(shared("corpora/anatem/devel.tsv")), "huggingface", tmp_path, 2118, 2139)
+
+
+@pytest.mark.parametrize("export", ["webanno", "i2b2-2010"])
+def test_anatems_first_sentences_as_folders_of_files(shared: SharedPath, tmp_path: Path, export: str) -> None:
+    corpus = load_corpus(shared("corpora/anatem/devel.tsv"), limit=200)
+    through(corpus, export, tmp_path, 200, sum(len(document.gold_spans) for document in corpus))
+
+
+HOLDS_OVERLAPS = [name for name, (format, _, _) in EXPORTS.items() if format in ("doccano", "prodigy", "label-studio", "bioc")]
+
+
+@pytest.mark.parametrize("export", HOLDS_OVERLAPS)
+def test_bc5cdr_through_formats_of_offsets(shared: SharedPath, tmp_path: Path, export: str) -> None:
+    through(load_corpus(shared("corpora/bc5cdr/devel.pubtator.txt")), export, tmp_path, 500, 9591)
+
+
+def test_meddocan_through_inline_phi(shared: SharedPath, tmp_path: Path) -> None:
+    through(load_corpus(shared("corpora/meddocan/dev/brat")), "i2b2-2006", tmp_path, 250, 5801)
+
+
+def through(corpus: Corpus, export: str, folder: Path, documents: int, spans: int) -> None:
+    entries = [(d.id, d.text, sorted((s.start, s.end, s.label) for s in d.gold_spans)) for d in corpus]
+    again = load_corpus(write(folder, export, entries), EXPORTS[export][0])
+    assert (len(again), sum(len(d.gold_spans) for d in again)) == (documents, spans)
+    assert texts_and_spans(again) == texts_and_spans(corpus)
