@@ -26,6 +26,7 @@ class ModelChoice:
     stride: int | None = None
     batch_tokens: int | None = None
     label_map: str | None = None
+    verify: bool = True
 
     def load(
         self,
@@ -46,6 +47,7 @@ class ModelChoice:
             aggregation=self.aggregation,
             stride=self.stride,
             batch_tokens=self.batch_tokens,
+            verify=self.verify,
             rename=rename or self._renamed,
             lap=lap,
         )
@@ -76,6 +78,7 @@ class Request:
     batch_tokens: int | None = None
     stride: int | None = None
     aggregation: str = "simple"
+    verify: bool = True
 
     @property
     def choice(self) -> ModelChoice:
@@ -85,7 +88,7 @@ class Request:
 
             directory = model_path()
         how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
-        return ModelChoice(str(directory), *how)
+        return ModelChoice(str(directory), *how, verify=self.verify)
 
     def read(self) -> Corpus:
         """The whole corpus; `limit` is the caller's. Raises UsageError and InputError."""

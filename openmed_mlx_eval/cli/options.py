@@ -66,6 +66,8 @@ model_options = all_of(
                  help="Tokens two windows of a long document share. [default: 64, a quarter of a small window]"),
     click.option("--aggregation", type=choice(AGGREGATIONS), default="simple", show_default=True,
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
+    click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
+                 help="Do not compare the model's files with the SHA-256 in its manifest."),
 )  # fmt: skip
 
 bootstrap_options = all_of(

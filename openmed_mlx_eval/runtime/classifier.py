@@ -76,20 +76,22 @@ class TokenClassifier:
         aggregation: str = "simple",
         stride: int | None = None,
         batch_tokens: int | None = None,
+        verify: bool = True,
+        artifact: Artifact | None = None,
         rename: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda labels: labels,
         lap: Callable[[str], Any] = lambda phase: None,
     ) -> TokenClassifier:
         """Open a model directory for an engine.
 
-        rename: gives names to the labels of a checkpoint that has none. lap: called with `weights`, `tokenizer` and
-        `engine` as each is ready. Raises ModelError for a directory that cannot be run, UsageError for an option that
-        cannot be met here.
+        verify: as in open_artifact. artifact: the directory, opened before. rename: gives names to the labels of a
+        checkpoint that has none. lap: called with `weights`, `tokenizer` and `engine` as each is ready. Raises ModelError
+        for a directory that cannot be run, UsageError for an option that cannot be met here.
         """
         if aggregation not in AGGREGATIONS:
             raise UsageError(f"--aggregation: {aggregation!r} is none of {', '.join(AGGREGATIONS)}")
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
-        artifact = open_artifact(directory)
+        artifact = artifact or open_artifact(directory, verify=verify)
         decoder = Decoder.of(rename(artifact.labels), aggregation)
         lap("weights")
         encoder = TextEncoder.load(artifact.tokenizer)
@@ -101,7 +103,7 @@ class TokenClassifier:
             )
         stride = stride_for(size, stride)
         lap("tokenizer")
-        ops = open_engine(engine, device, dtype)
+        ops = open_engine(engine, device, dtype, artifact.family.half)
         check_fits(artifact, ops)
         network = artifact.family.network(ops, artifact.checkpoint, artifact.config)
         lap("engine")

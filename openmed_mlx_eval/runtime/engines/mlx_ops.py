@@ -30,12 +30,14 @@ class MlxOps:
     workers = 1
 
     def __init__(self, device: str, dtype: str) -> None:
-        mx.set_default_device(mx.cpu if device == "cpu" else mx.gpu)
+        self._where = mx.cpu if device == "cpu" else mx.gpu
+        mx.set_default_device(self._where)
         self.device = device
         self.dtype = dtype
         self._dtype = DTYPES[dtype]
 
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
+        mx.set_default_device(self._where)  # another model of this process may run elsewhere
         lengths = tuple(len(sequence) for sequence in ids)
         longest = -(-max(lengths) // BUCKET) * BUCKET
         # Position 0 under the padding is in every table, unlike the position a bucket's end would have.
