@@ -115,11 +115,11 @@ def verdict_line(record: Mapping[str, Any]) -> str:
 
 
 def proof_of_certificate(
-    corpus: Corpus, *, label_map: str | None = None, required: Sequence[str] | None = None, progress: Progress = lambda done: None
-) -> Callable[[Artifact, Artifact], dict[str, dict[str, Any]]]:
-    """`convert --certify`: (source, artifact) → {"certificate": the record}. Both run as `run` would run them."""
+    corpus: Corpus, *, label_map: str | None = None, required: Sequence[str] | None = None
+) -> Callable[..., dict[str, dict[str, Any]]]:
+    """`convert --certify`: (source, artifact, progress) → {"certificate": the record}. Both run as `run` would run them."""
 
-    def proof(source: Artifact, made: Artifact) -> dict[str, dict[str, Any]]:
+    def proof(source: Artifact, made: Artifact, progress: Progress = lambda done: None) -> dict[str, dict[str, Any]]:
         from .runtime.classifier import TokenClassifier
 
         rename = LabelMap.load(label_map).tags if label_map not in (None, "none") else lambda labels: labels

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "openmed-mlx-eval/parity"
 SCHEMA_VERSION = 1
-AT_ONCE = 32
-"""Documents computed together: enough to fill batches, few enough to hold their logits twice."""
+CHARACTERS = 1 << 16
+"""Of text computed together, a document always whole: enough to fill batches, little enough to hold its logits twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ def built_in_texts() -> list[str]:
 def compared(
     a: TokenClassifier, b: TokenClassifier, texts: Iterable[str], progress: Callable[[int], Any] = lambda done: None
 ) -> Agreement:
-    """Run both on the texts, which are taken AT_ONCE at a time. progress: called with the number of documents just done.
+    """Run both on the texts, which are taken CHARACTERS or so at a time. progress: called with the number of documents just done.
 
     Raises ModelError for models with other labels, or with tokenizers that cut a text in another way.
     """
@@ -161,8 +160,15 @@ def compared(
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(texts)
-    while chunk := list(islice(rest, AT_ONCE)):
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
         yield chunk
 
 
@@ -227,12 +233,17 @@ def proof_of_parity(
 ) -> dict[str, dict[str, Any]]:
     """`convert --verify`: {"parity": the record for an artifact's manifest}, of the built-in texts, both in float32.
 
-    So what differs is the conversion: what rounding or quantisation took, and nothing else. Raises GateError where that
+    So what differs is the conversion: what rounding or quantisation took, and nothing else. A checkpoint that names no label
+    is given names for the purpose. Raises GateError where that
     is more than the tolerance, ModelError as `compared` does.
     """
     from .runtime.classifier import TokenClassifier
+    from .runtime.decoding import nameless
 
-    a, b = (TokenClassifier.load(one.directory, dtype="float32", artifact=one) for one in (source, made))
+    def named(labels: tuple[str, ...]) -> tuple[str, ...]:
+        return ("O", *(f"B-{label}" for label in labels[1:])) if nameless(labels) else labels
+
+    a, b = (TokenClassifier.load(one.directory, dtype="float32", artifact=one, rename=named) for one in (source, made))
     record = parity(a, b, {"built_in": built_in_texts()}, progress=progress)
     if not record["passed"]:
         raise GateError(f"the artifact does not compute what SRC computes, and was not kept – {failure_line(record)}")

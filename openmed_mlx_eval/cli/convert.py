@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
@@ -60,8 +61,8 @@ def command(
     kept = tuple(filter(None, (name.strip() for name in (keep or "").split(","))))
     options = Options(dtype, bits, int(group_size or 64), kept, force)
     asked = _proofs(**proofs)
-    with _progress(quiet) as progress:
-        made = convert(source, target, options, progress, asked)
+    with _progress(quiet) as (tensors, texts):
+        made = convert(source, target, options, tensors, [partial(proof, progress=texts) for proof in asked])
     if as_json:
         click.echo(json.dumps(made.manifest, indent=2, ensure_ascii=False))
     else:
@@ -137,14 +138,19 @@ def _share(value: float | None) -> str:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, int], Any]]:
-    """A bar of tensors on stderr, where stderr is a terminal."""
+def _progress(quiet: bool) -> Iterator[tuple[Callable[[int, int], Any], Callable[[int], Any]]]:
+    """Bars on stderr, where stderr is a terminal: (tensors done, in all) → …, texts just run → …."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield (lambda done, total: None), (lambda done: None)
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tensors", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        tensors, texts = bar.add_task("tensors", total=None), bar.add_task("texts", total=None, visible=False)
+        yield (
+            lambda done, total: bar.update(tensors, completed=done, total=total),
+            lambda done: bar.update(texts, advance=done, visible=True),
+        )

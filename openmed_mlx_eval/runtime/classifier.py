@@ -103,7 +103,8 @@ class TokenClassifier:
             )
         stride = stride_for(size, stride)
         lap("tokenizer")
-        ops = open_engine(engine, device, dtype, artifact.family.half)
+        half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
+        ops = open_engine(engine, device, dtype, half)
         check_fits(artifact, ops)
         network = artifact.family.network(ops, artifact.checkpoint, artifact.config)
         lap("engine")

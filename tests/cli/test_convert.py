@@ -124,6 +124,13 @@ def test_verify_of_a_pickle_compares_with_the_pickle(capsys: pytest.CaptureFixtu
     )  # mapped elsewhere, BLAS adds otherwise
 
 
+def test_verify_needs_no_names_of_labels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    labels = {str(number): f"LABEL_{number}" for number in range(5)}
+    source = write_checkpoint(tmp_path / "nameless", id2label=labels)
+    assert run(capsys, source, tmp_path / "out", "--verify", "--quiet")[0] == 0
+    assert open_artifact(tmp_path / "out").labels == tuple(labels.values())
+
+
 @pytest.fixture(scope="module")
 def demo_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's first notes."""

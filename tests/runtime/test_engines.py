@@ -48,6 +48,11 @@ def test_on_metal_a_family_runs_in_the_half_precision_it_survives(metal: None, f
     assert TokenClassifier.load(GOLDEN / folder, dtype="float32").ops.dtype == "float32"
 
 
+def test_on_metal_what_is_stored_as_bfloat16_stays_so(metal: None, tmp_path: Path) -> None:
+    """Its values may lie beyond float16."""
+    assert TokenClassifier.load(write_model(tmp_path / "m", dtype="BF16")).ops.dtype == "bfloat16"
+
+
 @pytest.mark.parametrize("folder", ["bert", "deberta-v3"])
 def test_on_the_cpu_nothing_asked_for_is_float32(metal: None, folder: str) -> None:
     for options in ({"engine": "numpy"}, {"device": "cpu"}, {"engine": "mlx", "device": "cpu"}):
