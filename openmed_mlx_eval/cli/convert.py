@@ -119,13 +119,9 @@ def _summary(manifest: Mapping[str, Any], before: int, after: int) -> Iterator[t
     yield "tags", manifest["tag_scheme"]
     if "parity" in manifest:
         found = manifest["parity"]["texts"]["built_in"]
-        yield (
-            "parity",
-            (
-                f"logits within {found['max_absolute_difference']:.2g} of SRC's, {_share(found['label_agreement'])} of labels, "
-                f"{_share(found['span_agreement'])} of spans the same"
-            ),
-        )
+        apart = found["max_absolute_difference"] or 0.0
+        same = f"{_share(found['label_agreement'])} of labels, {_share(found['span_agreement'])} of spans the same"
+        yield "parity", f"logits within {apart:.2g} of SRC's, {same}"
     if "certificate" in manifest:
         from ..certificate import verdict_line
 
