@@ -4,6 +4,6 @@ Packaged as `openmed_mlx_eval.converters`. Imports are absolute where they leave
 beside the package in the repository and inside it when installed.
 """
 
-from .conversion import Conversion, Options, convert
+from .conversion import Conversion, Options, Proof, convert
 
-__all__ = ["Conversion", "Options", "convert"]
+__all__ = ["Conversion", "Options", "Proof", "convert"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,15 +73,21 @@ class Conversion:
     source_bytes: int
 
 
+Proof = Callable[[Artifact, Artifact], Mapping[str, Any]]
+"""(source, what was written) → keys for the manifest. What it raises fails the conversion."""
+
+
 def convert(
     source: str | Path,
     target: str | Path,
     options: Options | None = None,
     progress: Callable[[int, int], Any] = lambda done, total: None,
+    proofs: Sequence[Proof] = (),
 ) -> Conversion:
     """Write the token classifier in `source` as an artifact in the new folder `target`.
 
-    progress: called with (tensors written, tensors in all). Memory: a few blocks of BLOCK_VALUES values; a
+    progress: called with (tensors written, tensors in all). proofs: called in order, before the artifact gets its name,
+    for what they find to stand in its manifest. Memory, without them: a few blocks of BLOCK_VALUES values; a
     pytorch_model.bin is mapped by torch, and its pages are the system's to take back. Raises ModelError for a
     checkpoint that cannot be converted, UsageError for a target that may not be written, EvaluationError where the
     disk does not let; then nothing is left at `target`, and what was there is untouched.
@@ -100,7 +106,9 @@ def convert(
     with staged(target, Path(source), options.force) as folder:
         manifest = _write(folder, artifact, planned, options.quantization, progress)
         size = (folder / WEIGHTS).stat().st_size
-        open_artifact(folder, verify=False)
+        manifest |= _proved(artifact, folder, proofs)
+        if proofs:
+            _replace_json(folder / MANIFEST, manifest)
     source_bytes = sum(path.stat().st_size for path in artifact.files if path.suffix in (".safetensors", ".bin"))
     return Conversion(target, manifest, size, source_bytes)
 
@@ -137,6 +145,12 @@ def _write(
     return manifest
 
 
+def _proved(artifact: Artifact, folder: Path, proofs: Sequence[Proof]) -> dict[str, Any]:
+    """What the proofs find. Nothing written is held open when it returns, so that the folder can be renamed anywhere."""
+    made = open_artifact(folder, verify=False)
+    return {key: value for proof in proofs for key, value in proof(artifact, made).items()}
+
+
 def _dtype(planned: list[PlannedTensor]) -> str:
     """The type most values, or their scales, are stored in."""
     sizes: dict[str, int] = {}
@@ -158,3 +172,9 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
         file.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def _replace_json(path: Path, value: Mapping[str, Any]) -> None:
+    whole = path.with_suffix(".new")
+    _write_json(whole, value)
+    whole.replace(path)

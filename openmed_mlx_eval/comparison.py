@@ -58,7 +58,29 @@ def compare(
     if max_loss is not None and not 0 <= max_loss <= 1:
         raise UsageError("max loss: must lie between 0 and 1")
     _require_one_corpus(a, b)
-    of_a, of_b = (total(spans for spans, *_ in run.rows).by_label for run in (a, b))
+    found = differences(a.rows, b.rows, how, labels)
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "runs": {"a": _run_block(a.report), "b": _run_block(b.report)},
+        "corpus": {key: a.report["corpus"][key] for key in ("name", "format", "sha256", "documents_scored")},
+        "documents_that_differ": found["documents_that_differ"],
+        "uncertainty": found["uncertainty"],
+        "metrics": found["metrics"],
+        "metric": metric,
+        "by_label": found["by_label"],
+        "verdict": None if max_loss is None else _verdict(found["by_label"], max_loss, metric),
+    }
+
+
+def differences(
+    a: Sequence[Row], b: Sequence[Row], how: Bootstrap | None = None, labels: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """What two models scored on the same documents, in the same order: their numbers and the differences B − A.
+
+    Keys `documents_that_differ`, `uncertainty`, `metrics`, `by_label`, as in comparison.json.
+    """
+    of_a, of_b = (total(spans for spans, *_ in rows).by_label for rows in (a, b))
     known = sorted({*of_a, *of_b})
     chosen = known if labels is None else sorted(set(labels))
     wanted = {*_OVERALL, *(place for label in chosen for place in _places(label).values())}
@@ -66,21 +88,15 @@ def compare(
     def numbers(sums: Any) -> dict[Place, Any]:
         return {place: values for place, values in rates(sums, known).items() if place in wanted}
 
-    counts = count_matrix(a.rows, known), count_matrix(b.rows, known)
+    counts = count_matrix(a, known), count_matrix(b, known)
     found = paired_differences(*counts, numbers, how)
     by_label = {label: _label_block(label, of_a.get(label), of_b.get(label), found) for label in chosen}
     _adjust(by_label)
     return {
-        "schema": SCHEMA,
-        "schema_version": SCHEMA_VERSION,
-        "runs": {"a": _run_block(a.report), "b": _run_block(b.report)},
-        "corpus": {key: a.report["corpus"][key] for key in ("name", "format", "sha256", "documents_scored")},
         "documents_that_differ": int((counts[0] != counts[1]).any(axis=1).sum()),
         "uncertainty": None if how is None else {**asdict(how), "unit": "document"},
         "metrics": _nested(found),
-        "metric": metric,
         "by_label": by_label,
-        "verdict": None if max_loss is None else _verdict(by_label, max_loss, metric),
     }
 
 

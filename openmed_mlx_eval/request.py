@@ -27,6 +27,7 @@ class ModelChoice:
     batch_tokens: int | None = None
     label_map: str | None = None
     compile: bool | None = None
+    verify: bool = True
 
     def load(
         self,
@@ -48,6 +49,7 @@ class ModelChoice:
             stride=self.stride,
             batch_tokens=self.batch_tokens,
             compile=self.compile,
+            verify=self.verify,
             rename=rename or self._renamed,
             lap=lap,
         )
@@ -79,6 +81,7 @@ class Request:
     stride: int | None = None
     aggregation: str = "simple"
     compile: bool | None = None
+    verify: bool = True
 
     @property
     def choice(self) -> ModelChoice:
@@ -87,8 +90,8 @@ class Request:
             from .demo import model_path
 
             directory = model_path()
-        how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map, self.compile
-        return ModelChoice(str(directory), *how)
+        how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
+        return ModelChoice(str(directory), *how, compile=self.compile, verify=self.verify)
 
     def read(self) -> Corpus:
         """The whole corpus; `limit` is the caller's. Raises UsageError and InputError."""

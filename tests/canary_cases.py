@@ -204,5 +204,14 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.model, at.corpus],
         [at.model, at.out / "other", "--dtype", at.corpus],
     ],
+    "parity": lambda at: [
+        [at.model, at.model, "--corpus", at.corpus, "--output", at.out / "parity"],
+        [at.model, at.model, "--corpus", at.corpus, "--json", "--skip-bad", "--limit", 2, "--min-labels", 1],
+        [at.model, "--engine", "numpy,mlx", "--device", "cpu", "--quiet", "--max-difference", 0],
+        [at.model, at.model, "--corpus", at.corpus, "--format", "pubtator"],
+        [at.model, at.corpus],
+        [at.model, "--engine", at.corpus],
+        [at.model, at.model, at.corpus],
+    ],
     "doctor": lambda at: [[], ["--json"], [at.corpus]],
 }

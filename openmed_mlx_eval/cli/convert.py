@@ -1,4 +1,4 @@
-"""`convert`: a Hugging Face checkpoint to an artifact."""
+"""`convert`: a Hugging Face checkpoint to an artifact, with proof of what it computes and what quantisation cost."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
 
-from ..errors import UsageError
+from ..corpora import FORMATS
+from ..errors import GateError, UsageError
+from ..reporting.text import printable
 from ..runtime.options import DTYPES
+from .options import choice
 
 
 @click.command(help="Convert the Hugging Face token classifier in folder SRC to an artifact in the new folder OUT.")
@@ -25,6 +29,13 @@ from ..runtime.options import DTYPES
 @click.option("--quantize", type=click.Choice(["8", "4"]), help="Bits of linear and embedding layers. [default: not quantised]")
 @click.option("--group-size", type=click.Choice(["32", "64", "128"]), help="Inputs that share a scale. [default: 64]")
 @click.option("--keep", metavar="classifier,embeddings", help="What is not quantised, by commas.")
+@click.option("--verify", is_flag=True, help="Compare what OUT computes with SRC; if it differs, exit 3 and leave nothing.")
+@click.option(
+    "--certify", metavar="CORPUS", help="With --quantize: score SRC and OUT; exit 3 if a label lost too much or is unseen."
+)
+@click.option("--certify-labels", metavar="A,B", help="Certify these labels only. [default: all that the model can give]")
+@click.option("--format", type=choice(list(FORMATS)), help="The format of --certify's corpus; told by the path if not given.")
+@click.option("--label-map", metavar="FILE|none", help="Names to score --certify's labels by, as in `run`.")
 @click.option("--force", is_flag=True, help="Replace the artifact in OUT.")
 @click.option("--json", "as_json", is_flag=True, help="Print the artifact's manifest instead of a summary.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -38,21 +49,60 @@ def command(
     force: bool,
     as_json: bool,
     quiet: bool,
+    **proofs: Any,
 ) -> None:
     from ..converters import Options, convert
 
     if group_size and not quantize:
         raise UsageError("--group-size says how values are quantised – give --quantize too")
+    if proofs["certify"] is not None and not quantize:
+        raise UsageError("--certify says what quantisation cost – give --quantize too")
     bits = int(quantize) if quantize else None
     kept = tuple(filter(None, (name.strip() for name in (keep or "").split(","))))
     options = Options(dtype, bits, int(group_size or 64), kept, force)
-    with _progress(quiet) as progress:
-        made = convert(source, target, options, progress)
+    asked = _proofs(**proofs)
+    with _progress(quiet) as (tensors, texts):
+        made = convert(source, target, options, tensors, [partial(proof, progress=texts) for proof in asked])
     if as_json:
         click.echo(json.dumps(made.manifest, indent=2, ensure_ascii=False))
-        return
-    for name, value in _summary(made.manifest, made.source_bytes, made.bytes):
+    else:
+        _print(made.manifest, made.source_bytes, made.bytes)
+    certificate = made.manifest.get("certificate")
+    if certificate is not None and not certificate["certified"]:
+        from ..certificate import verdict_line
+
+        raise GateError(f"the artifact was written, and is {printable(verdict_line(certificate))}")
+
+
+def _proofs(
+    *, verify: bool, certify: str | None, certify_labels: str | None, format: str | None, label_map: str | None
+) -> list[Any]:
+    """What the artifact must show, the cheaper first. The corpus is read at once: a bad one costs no conversion."""
+    asked: list[Any] = []
+    if certify is None and (certify_labels, format, label_map) != (None, None, None):
+        raise UsageError("--certify-labels, --format and --label-map are about a corpus – give --certify CORPUS too")
+    if verify:
+        from ..parity import proof_of_parity
+
+        asked.append(proof_of_parity)
+    if certify is not None:
+        from ..certificate import proof_of_certificate
+        from ..corpora import load_corpus
+
+        wanted = None if certify_labels is None else [label.strip() for label in certify_labels.split(",") if label.strip()]
+        asked.append(proof_of_certificate(load_corpus(certify, format), label_map=label_map, required=wanted))
+    return asked
+
+
+def _print(manifest: Mapping[str, Any], before: int, after: int) -> None:
+    from ..reporting.text import print_tables
+
+    for name, value in _summary(manifest, before, after):
         click.echo(f"{name:<14}{value}")
+    if "certificate" in manifest:
+        from ..reporting.certificate import section
+
+        print_tables([], [section(manifest["certificate"])])
 
 
 def _summary(manifest: Mapping[str, Any], before: int, after: int) -> Iterator[tuple[str, str]]:
@@ -67,18 +117,36 @@ def _summary(manifest: Mapping[str, Any], before: int, after: int) -> Iterator[t
         yield "kept plain", ", ".join(plain) if plain else "no layer"
     yield "window", f"{manifest['window']} tokens"
     yield "tags", manifest["tag_scheme"]
+    if "parity" in manifest:
+        found = manifest["parity"]["texts"]["built_in"]
+        apart = found["max_absolute_difference"] or 0.0
+        same = f"{_share(found['label_agreement'])} of labels, {_share(found['span_agreement'])} of spans the same"
+        yield "parity", f"logits within {apart:.2g} of SRC's, {same}"
+    if "certificate" in manifest:
+        from ..certificate import verdict_line
+
+        yield "certificate", printable(verdict_line(manifest["certificate"]))
     yield "weights", f"{before / 2**20:.1f} MiB → {after / 2**20:.1f} MiB"
 
 
+def _share(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, int], Any]]:
-    """A bar of tensors on stderr, where stderr is a terminal."""
+def _progress(quiet: bool) -> Iterator[tuple[Callable[[int, int], Any], Callable[[int], Any]]]:
+    """Bars on stderr, where stderr is a terminal: (tensors done, in all) → …, texts just run → …."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield (lambda done, total: None), (lambda done: None)
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tensors", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        tensors, texts = bar.add_task("tensors", total=None), bar.add_task("texts", total=None, visible=False)
+        yield (
+            lambda done, total: bar.update(tensors, completed=done, total=total),
+            lambda done: bar.update(texts, advance=done, visible=True),
+        )

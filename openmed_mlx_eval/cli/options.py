@@ -68,6 +68,8 @@ model_options = all_of(
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
     click.option("--compile/--no-compile", default=None,
                  help="Whether mlx compiles the network, once a shape. [default: on a GPU; elsewhere it takes a C++ compiler]"),
+    click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
+                 help="Do not compare the model's files with the SHA-256 in its manifest."),
 )  # fmt: skip
 
 bootstrap_options = all_of(

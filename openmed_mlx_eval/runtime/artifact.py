@@ -178,7 +178,10 @@ def _check_hashes(root: Path, table: Any, opened: Sequence[Path]) -> None:
         if not path.is_file():
             raise ModelError(f"{path.name} is missing, which {MANIFEST} lists – copy the whole folder again")
         if sha256(path) != digest:
-            raise ModelError(f"{path.name} is not the file that was converted (its SHA-256 differs) – copy the folder again")
+            raise ModelError(
+                f"{path.name} is not the file that was converted (its SHA-256 differs) – copy the folder again, or give "
+                "--no-verify if you changed it yourself"
+            )
 
 
 def _weight_files(root: Path, manifest: Mapping[str, Any] | None, pickles: bool) -> list[Path]:

@@ -75,21 +75,23 @@ class TokenClassifier:
         stride: int | None = None,
         batch_tokens: int | None = None,
         compile: bool | None = None,
+        verify: bool = True,
+        artifact: Artifact | None = None,
         rename: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda labels: labels,
         lap: Callable[[str], Any] = lambda phase: None,
     ) -> TokenClassifier:
         """Open a model directory for an engine.
 
         compile: whether mlx compiles the network; None: where it needs no C++ compiler for that, which is on a GPU.
-        rename: gives names to the labels of a checkpoint that has none. lap: called with `weights`, `tokenizer` and
-        `engine` as each is ready. Raises ModelError for a directory that cannot be run, UsageError for an option that
-        cannot be met here.
+        verify: as in open_artifact. artifact: the directory, opened before. rename: gives names to the labels of a
+        checkpoint that has none. lap: called with `weights`, `tokenizer` and `engine` as each is ready. Raises ModelError
+        for a directory that cannot be run, UsageError for an option that cannot be met here.
         """
         if aggregation not in AGGREGATIONS:
             raise UsageError(f"--aggregation: {aggregation!r} is none of {', '.join(AGGREGATIONS)}")
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
-        artifact = open_artifact(directory)
+        artifact = artifact or open_artifact(directory, verify=verify)
         decoder = Decoder.of(rename(artifact.labels), aggregation)
         lap("weights")
         encoder = TextEncoder.load(artifact.tokenizer)
@@ -101,7 +103,8 @@ class TokenClassifier:
             )
         stride = stride_for(size, stride)
         lap("tokenizer")
-        ops = open_engine(engine, device, dtype, compile=compile)
+        half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
+        ops = open_engine(engine, device, dtype, half=half, compile=compile)
         check_fits(artifact, ops)
         network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
         lap("engine")

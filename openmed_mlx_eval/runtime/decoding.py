@@ -25,6 +25,11 @@ def softmax(logits: Array) -> Array:
     return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
 
 
+def nameless(labels: tuple[str, ...]) -> bool:
+    """Whether labels are LABEL_0 … or numbers, of which none says that it is outside."""
+    return all(label.upper().removeprefix("LABEL_").isdigit() for label in labels) and not any(map(is_outside, labels))
+
+
 @dataclass(frozen=True, slots=True)
 class Decoder:
     """labels: a model's tags by id. aggregation: one of options.AGGREGATIONS."""
@@ -37,7 +42,7 @@ class Decoder:
     @classmethod
     def of(cls, labels: tuple[str, ...], aggregation: str) -> Decoder:
         """Raises ModelError for labels that name nothing (LABEL_0 …): there is nothing to compare with gold."""
-        if all(label.upper().removeprefix("LABEL_").isdigit() for label in labels) and not any(map(is_outside, labels)):
+        if nameless(labels):
             raise ModelError(
                 f"the model's {len(labels)} labels have no names (LABEL_0 …) – give them with --label-map FILE, "
                 'a JSON object such as {"LABEL_0": "O", "LABEL_1": "B-NAME"} that names every one'

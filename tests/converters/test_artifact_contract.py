@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,18 @@ def test_one_changed_byte_is_refused(artifact: Path, name: str) -> None:
     with pytest.raises(ModelError, match=rf"{name} is not the file that was converted"):
         open_artifact(artifact)
     open_artifact(artifact, verify=False)
+
+
+def test_no_verify_runs_a_changed_artifact_and_says_so(program: Callable[..., Any], artifact: Path, tmp_path: Path) -> None:
+    from openmed_mlx_eval.demo import corpus_path
+
+    (artifact / "tokenizer_config.json").write_text("{ }", "utf-8")
+    arguments = ("run", "--model", artifact, "--corpus", corpus_path(), "--engine", "numpy", "--limit", 1, "--json")
+    refused = program(*arguments)
+    assert refused.code == 1 and "tokenizer_config.json is not the file that was converted" in refused.err
+    assert "--no-verify" in refused.err
+    done = program(*arguments, "--no-verify")
+    assert done.code == 0 and done.json()["config"]["verify"] is False
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -14,6 +14,7 @@ import pytest
 from tiny_checkpoints import TEXT, config_of, write_tokenizer
 
 from openmed_mlx_eval.converters import Options, convert
+from openmed_mlx_eval.parity import proof_of_parity
 from openmed_mlx_eval.runtime.artifact import MANIFEST
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
 
@@ -70,6 +71,13 @@ def test_our_artifact_runs_in_openmed_with_the_same_tags(source: Path, tmp_path:
         assert len(set(found) ^ set(tags_in_openmed(tmp_path / "out"))) <= 2
     else:
         assert found == tags_in_openmed(tmp_path / "out") == tags_here(tmp_path / "out", "mlx")
+
+
+@pytest.mark.parametrize("model_type", ["bert"], indirect=True)
+def test_an_artifact_that_carries_its_proof_runs_in_openmed(source: Path, tmp_path: Path) -> None:
+    convert(source, tmp_path / "out", Options(bits=8, group_size=32), proofs=[proof_of_parity])
+    assert json.loads((tmp_path / "out" / MANIFEST).read_text("utf-8"))["parity"]["passed"]
+    assert tags_here(tmp_path / "out") == tags_in_openmed(tmp_path / "out")
 
 
 @pytest.mark.parametrize("bits", [None, 8, 4])

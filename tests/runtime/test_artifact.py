@@ -357,3 +357,33 @@ def test_any_value_of_any_key_is_read_or_a_model_error(artifact: Path, name: str
         pass
     finally:
         (artifact / name).write_bytes(original)
+
+
+@settings(max_examples=150)
+@given(
+    name=st.sampled_from([MANIFEST, "config.json", "id2label.json", "tokenizer.json"]),
+    position=st.integers(min_value=0),
+    content=st.binary(max_size=4),
+    cut=st.booleans(),
+)
+def test_any_bytes_in_a_file_are_read_or_a_model_error(
+    artifact: Path, name: str, position: int, content: bytes, cut: bool
+) -> None:
+    """Some bytes written over the file's own, and the rest of it cut off or not."""
+    original = (artifact / name).read_bytes()
+    at = position % (len(original) + 1)
+    (artifact / name).write_bytes(original[:at] + content + (b"" if cut else original[at + len(content) :]))
+    try:
+        list(TokenClassifier.load(artifact, engine="numpy").predict([TEXT]))
+    except ModelError:
+        pass
+    finally:
+        (artifact / name).write_bytes(original)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, "config.json", "id2label.json", "tokenizer.json", "weights.safetensors"])
+def test_an_empty_file_of_an_artifact_is_named(tmp_path: Path, name: str) -> None:
+    folder = manifested(tmp_path / "model")
+    (folder / name).write_bytes(b"")
+    with pytest.raises(ModelError, match=name.replace(".", r"\.")):
+        TokenClassifier.load(folder, engine="numpy")

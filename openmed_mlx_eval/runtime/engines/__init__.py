@@ -24,10 +24,13 @@ def accelerator() -> str | None:
     return "cuda" if mx.is_available(mx.gpu) else None
 
 
-def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto", *, compile: bool | None = None) -> Ops:
+def open_engine(
+    engine: str = "auto", device: str = "auto", dtype: str = "auto", *, half: str = "float32", compile: bool | None = None
+) -> Ops:
     """The operations for an engine, device and dtype, each a value of `runtime.options`.
 
-    `auto` means Metal if present, else CUDA through mlx, else the CPU in numpy; dtype float32. compile: None: on a GPU.
+    `auto` means Metal if present, else CUDA through mlx, else the CPU in numpy; as dtype `half` on Metal, which is
+    made for it, and float32 elsewhere. compile: None: on a GPU.
     Raises UsageError for a combination that does not exist here; nothing falls back silently.
     """
     for value, allowed, option in (
@@ -37,7 +40,6 @@ def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto",
     ):
         if value not in allowed:
             raise UsageError(f"{option}: {value!r} is none of {', '.join(allowed)}")
-    dtype = "float32" if dtype == "auto" else dtype
     if engine == "numpy" or (engine == "auto" and device == "cpu"):
         return _numpy(device, dtype, compile)
     found = accelerator()
@@ -51,13 +53,15 @@ def open_engine(engine: str = "auto", device: str = "auto", dtype: str = "auto",
         raise UsageError("--engine mlx: mlx is not installed – pip install 'openmed-mlx-eval[mlx-cpu]', or use --engine numpy")
     from .mlx_ops import MlxOps
 
+    if dtype == "auto":
+        dtype = half if device == "metal" else "float32"
     return MlxOps(device, dtype, compile)
 
 
 def _numpy(device: str, dtype: str, compile: bool | None) -> Ops:
     if device not in ("auto", "cpu"):
         raise UsageError(f"--engine numpy runs on the CPU, not on {device} – use --engine mlx")
-    if dtype != "float32":
+    if dtype not in ("auto", "float32"):
         raise UsageError(f"--engine numpy computes in float32 – leave --dtype {dtype} out, or use --engine mlx")
     if compile:
         raise UsageError("--engine numpy compiles nothing – leave --compile out, or use --engine mlx")

@@ -36,7 +36,8 @@ class MlxOps:
     workers = 1
 
     def __init__(self, device: str, dtype: str, compile: bool | None = None) -> None:
-        mx.set_default_device(mx.cpu if device == "cpu" else mx.gpu)
+        self._where = mx.cpu if device == "cpu" else mx.gpu
+        mx.set_default_device(self._where)
         limit_memory(device)
         self.device = device
         self.dtype = dtype
@@ -49,6 +50,7 @@ class MlxOps:
         return math.prod(shape(sequences, longest, few_shapes=self.compiles))
 
     def inputs(self, ids: Sequence[Array], positions: Sequence[Array]) -> Inputs:
+        mx.set_default_device(self._where)  # another model of this process may run elsewhere
         return padded(ids, positions, few_shapes=self.compiles)
 
     def started(self, network: Callable[[Inputs], Any]) -> Callable[[Inputs], Any]:

@@ -278,4 +278,5 @@ DEBERTA_V2 = Family(
     network=network,
     stored_prefix="deberta.",
     whole=("encoder.rel_embeddings",),  # OpenMed reads its rows as they are stored
+    half="bfloat16",  # mDeBERTa's activations leave the range of float16
 )

@@ -46,4 +46,5 @@ EUROBERT = Family(
     window=window,
     positions=positions_from_zero,
     network=lambda ops, weights, config: eurobert(config).network(ops, weights),
+    half="bfloat16",  # trained in it, on Llama's layers
 )

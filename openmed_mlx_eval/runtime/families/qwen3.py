@@ -201,4 +201,5 @@ QWEN3 = Family(
     window=window,
     positions=positions_from_zero,
     network=lambda ops, weights, config: qwen3(config).network(ops, weights),
+    half="bfloat16",  # trained in it; Qwen's maintainers warn of overflow in float16
 )

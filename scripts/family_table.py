@@ -1,0 +1,137 @@
+"""The README's table of architectures, from what the code has and what was measured.
+
+    python scripts/family_table.py                          print the table
+    python scripts/family_table.py --write                  put it into README.md, between its two marks
+    python scripts/family_table.py --count MODELS.jsonl     count a collection's token classifiers anew
+    python scripts/family_table.py --measure                measure parity anew, on the golden models
+
+Counts and measurements are kept in family_table.json beside this file. MODELS.jsonl: a row a repository, with `task` and
+`architecture`. Parity is the largest difference of any logit from transformers', over the golden models of a family and
+both engines, in float32.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = Path(__file__).with_suffix(".json")
+README = ROOT / "README.md"
+GOLDEN = ROOT / "tests" / "data" / "golden"
+BEGIN, END = "<!-- families: printed by scripts/family_table.py -->", "<!-- end of families -->"
+ENGINES = ("numpy", "mlx")
+DTYPES = "float32, float16, bfloat16"
+
+MODEL_TYPES = {"qwen": "qwen3"}
+"""{what the collection calls an architecture: model_type}, where they are not the same."""
+PATTERNS = ((re.compile("longformer"), "longformer"), (re.compile("^privacy-filter"), "openai_privacy_filter"))
+"""Names that a collection has a checkpoint's own name in."""
+
+
+def model_type(architecture: str) -> str:
+    """The model_type of an architecture as the collection names it."""
+    return next(
+        (known for pattern, known in PATTERNS if pattern.search(architecture)), MODEL_TYPES.get(architecture, architecture)
+    )
+
+
+def counted(rows: list[Mapping[str, Any]]) -> dict[str, int]:
+    """{model_type: token classifiers of it}, the most frequent first; `unknown` where the collection does not say."""
+    found = Counter(model_type(row["architecture"] or "unknown") for row in rows if row["task"] == "token-classification")
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def measured() -> dict[str, dict[str, Any]]:
+    """{family: its largest difference, golden models and logits}. Raises ImportError where mlx is not installed."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import numpy as np
+    from runtime.tiny_models import network_logits
+
+    from openmed_mlx_eval.runtime.artifact import open_artifact
+
+    found: dict[str, dict[str, Any]] = {}
+    for folder in sorted(GOLDEN.iterdir()):
+        with np.load(folder / "expected.npz") as stored:
+            if not {"ids", "lengths", "logits"} <= set(stored.files):
+                continue  # its own test says what is compared
+            ids = np.split(stored["ids"], np.cumsum(stored["lengths"])[:-1])
+            logits = stored["logits"]
+        row = found.setdefault(open_artifact(folder).family.name, {"difference": 0.0, "models": 0, "logits": 0})
+        for engine in ENGINES:
+            apart = float(np.abs(np.concatenate(network_logits(folder, engine, ids)) - logits).max())
+            row["difference"] = max(row["difference"], apart)
+        row["models"] += 1
+        row["logits"] += int(logits.size)
+    return {name: {**row, "difference": float(f"{row['difference']:.1e}")} for name, row in sorted(found.items())}
+
+
+def table(record: Mapping[str, Any]) -> str:
+    """The table and what its figures are, as Markdown."""
+    from openmed_mlx_eval.converters.planning import KEEP
+    from openmed_mlx_eval.runtime.families import FAMILIES
+
+    counts: dict[str, int] = record["architectures"]
+    lines = [
+        "| Family | `model_type` | Checkpoints | Engines | dtypes | `auto` on Metal | Quantised | Parity |",
+        "|---|---|---:|---|---|---|---|---:|",
+    ]
+    for family in sorted(FAMILIES, key=lambda one: (-sum(counts.get(name, 0) for name in one.model_types), one.name)):
+        types = ", ".join(f"`{name}`" for name in family.model_types)
+        covered = sum(counts.get(name, 0) for name in family.model_types)
+        parity = record["parity"].get(family.name)
+        figure = f"{parity['difference']:.1e}" if parity else "–"
+        lines.append(f"| {family.name} | {types} | {covered:,} | numpy, mlx | {DTYPES} | {family.half} | 8, 4 bits | {figure} |")
+    known = {name for family in FAMILIES for name in family.model_types}
+    total, covered = sum(counts.values()), sum(number for name, number in counts.items() if name in known)
+    others = ", ".join(f"{name} {number}" for name, number in counts.items() if name not in known)
+    left = f"; not covered: {others}" if others else ""
+    said = (
+        f"{covered:,} of the {total:,} token classifiers that OpenMed publishes are of these families{left}. *dtypes* are mlx's; numpy computes in float32. *Quantised*: "
+        f"groups of 32, 64 or 128, `--keep {','.join(KEEP)}`. *Parity*: the largest difference of any logit from transformers' in "
+        "float32, over both engines and the golden models of `tests/data/golden` "
+        f"({record['measured_on']}); `python scripts/family_table.py --measure` measures it again."
+    )
+    return "\n".join([*lines, "", *textwrap.wrap(said, 126, break_long_words=False, break_on_hyphens=False)])
+
+
+def in_readme(text: str, new: str) -> str:
+    """README.md with the table between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"README.md has not the two marks {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{new}\n{END}{after}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--count", type=Path)
+    parser.add_argument("--measure", action="store_true")
+    options = parser.parse_args()
+    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {"architectures": {}, "parity": {}, "measured_on": ""}
+    if options.count:
+        record["architectures"] = counted([json.loads(line) for line in options.count.read_text("utf-8").splitlines() if line])
+    if options.measure:
+        import platform
+
+        record["parity"] = measured()
+        record["measured_on"] = f"{platform.system()}, {platform.machine()}, mlx on its CPU device"
+    if options.count or options.measure:
+        RECORD.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+    if options.write:
+        README.write_text(in_readme(README.read_text("utf-8"), table(record)), "utf-8")
+    else:
+        print(table(record))
+
+
+if __name__ == "__main__":
+    main()
