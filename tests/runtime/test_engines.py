@@ -27,8 +27,8 @@ def metal(monkeypatch: pytest.MonkeyPatch) -> None:
 
     made = MlxOps.__init__
 
-    def on_cpu(self: Any, device: str, dtype: str) -> None:
-        made(self, "cpu", dtype)
+    def on_cpu(self: Any, device: str, dtype: str, compile: bool | None) -> None:
+        made(self, "cpu", dtype, compile)
         self.device = device
 
     monkeypatch.setattr(engines, "accelerator", lambda: "metal")
