@@ -41,7 +41,7 @@ TOLERANCES = {
     "8-bit": Tolerance(None, 0.98, 0.85),
     "4-bit": Tolerance(None, 0.85, 0.3),
 }
-"""{the coarsest arithmetic or storage of the two: what it may cost}, coarser ones further down.
+"""{arithmetic or storage: what it may cost}, coarser ones further down.
 
 They tell rounding from a fault, not a good model from a bad one: that is the certificate's word. A float32 logit is within
 2e-4 on any engine. What coarser kinds cost was measured on three small trained models and a random one: bfloat16 at most
@@ -173,17 +173,18 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def tolerance_for(a: TokenClassifier, b: TokenClassifier) -> Tolerance:
-    """The row of TOLERANCES for the coarsest way in which either model is stored or computed."""
+    """The row of TOLERANCES for the coarsest arithmetic of the two and, where they are not stored alike, the coarsest storage."""
     kinds = list(TOLERANCES)
-    found = [kind for model in (a, b) for kind in _kinds(model) if kind in kinds]
-    return TOLERANCES[max(found, key=kinds.index, default="float32")]
+    stored = {_stored(a), _stored(b)}
+    found = {a.ops.dtype, b.ops.dtype, *(stored if len(stored) > 1 else ())}
+    return TOLERANCES[max((kind for kind in found if kind in kinds), key=kinds.index, default="float32")]
 
 
-def _kinds(model: TokenClassifier) -> Iterator[str]:
-    yield model.ops.dtype
-    yield model.artifact.dtype
-    if model.artifact.quantization is not None:
-        yield f"{model.artifact.quantization.bits}-bit" if model.artifact.quantization.bits > 4 else "4-bit"
+def _stored(model: TokenClassifier) -> str:
+    quantization = model.artifact.quantization
+    if quantization is None:
+        return model.artifact.dtype
+    return "8-bit" if quantization.bits > 4 else "4-bit"
 
 
 def parity(

@@ -203,6 +203,9 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.corpus, at.out / "none"],
         [at.model, at.corpus],
         [at.model, at.out / "other", "--dtype", at.corpus],
+        [at.model, at.out / "proved", "--quantize", "8", "--group-size", "32", "--verify", "--certify", at.corpus, "--force"],
+        [at.model, at.out / "another", "--quantize", "8", "--certify", at.corpus, "--label-map", at.corpus],
+        [at.model, at.out / "third", "--quantize", "8", "--certify", at.corpus, "--format", "i2b2"],
     ],
     "parity": lambda at: [
         [at.model, at.model, "--corpus", at.corpus, "--output", at.out / "parity"],

@@ -87,6 +87,15 @@ def test_the_coarsest_of_the_two_sets_the_tolerance() -> None:
         assert tolerance_for(plain, other) is tolerance_for(other, plain) is TOLERANCES[kind]
 
 
+@pytest.mark.parametrize("bits", [None, 8, 4])
+def test_what_both_are_stored_in_costs_nothing_between_them(bits: int | None) -> None:
+    """Two engines that read one artifact."""
+    artifact = SimpleNamespace(dtype="float16", quantization=bits and SimpleNamespace(bits=bits))
+    a, b = (SimpleNamespace(ops=SimpleNamespace(dtype=dtype), artifact=artifact) for dtype in ("float32", "bfloat16"))
+    assert tolerance_for(a, a) is TOLERANCES["float32"]
+    assert tolerance_for(a, b) is TOLERANCES["bfloat16"]
+
+
 def test_built_in_texts_are_of_many_scripts_and_longer_than_a_window() -> None:
     texts = built_in_texts()
     scripts = {unicodedata.name(character, "").split()[0] for text in texts for character in text if character.isalpha()}
