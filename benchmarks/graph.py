@@ -68,12 +68,13 @@ def primitives(output: Any) -> int:
 
 @contextmanager
 def fused_as_one() -> Iterator[None]:
-    """Calls of `mx.fast` leave one primitive each, of the right shape and of no use."""
+    """The graph as on a GPU: calls of `mx.fast` leave one primitive each, of the right shape and of no use."""
 
     def stand_in(x: Any, *inputs: Any, **options: Any) -> Any:
         return mx.depends([x], [one for one in (*inputs, *options.values()) if isinstance(one, mx.array)])[0]
 
-    with patched({(mx.fast, name): lambda _: stand_in for name in FUSED}):
+    changes = {(mx.fast, name): lambda _: stand_in for name in FUSED}
+    with patched({**changes, (mx, "default_device"): lambda _: lambda: mx.gpu}):
         yield
 
 

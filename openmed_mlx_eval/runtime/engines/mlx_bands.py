@@ -12,7 +12,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from .mlx_layout import Padded, tokens_first
+from .mlx_layout import Padded, attend, tokens_first
 
 BLOCK_UNIT = 32
 WORTH_CUTTING = 4
@@ -51,7 +51,7 @@ def banded_attention(q: Any, k: Any, v: Any, band: Band) -> Any:
     if band.block:
         q = _own_blocks(q, band.block)
         k, v = (_three_blocks(x, band.block) for x in (k, v))
-    context = mx.fast.scaled_dot_product_attention(q, k, v, scale=width**-0.5, mask=band.mask)
+    context = attend(q, k, v, width**-0.5, band.mask)
     if band.block:
         # (sequences · blocks, heads, block, d): blocks are next to each other once heads are behind tokens
         whole = context.transpose(0, 2, 1, 3).reshape(sequences, -1, heads * width)[:, :length]

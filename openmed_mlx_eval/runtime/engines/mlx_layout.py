@@ -74,3 +74,11 @@ def tokens_first(x: Any) -> Any:
     """(sequences, heads, length, width) → (tokens, heads · width)."""
     sequences, heads, length, width = x.shape
     return x.transpose(0, 2, 1, 3).reshape(sequences * length, heads * width)
+
+
+def attend(q: Any, k: Any, v: Any, scale: float, mask: Any) -> Any:
+    """softmax(scale · q·kᵀ)·v; tensors are (sequences, heads, length, d), mask as mx.fast takes it."""
+    if mx.default_device() == mx.cpu:
+        # Its BLAS adds up short dot products one by one; with kᵀ's rows in one piece it takes a third of the time.
+        k = mx.contiguous(k.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask)

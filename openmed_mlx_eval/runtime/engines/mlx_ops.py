@@ -21,7 +21,7 @@ from .base import ACTIVATIONS, Inputs, Op
 from .mlx_activations import FUNCTIONS
 from .mlx_bands import Band, band, banded_attention
 from .mlx_device import begin, compiles, limit_memory
-from .mlx_layout import Padded, heads_first, on_host, padded, shape, tokens_first
+from .mlx_layout import Padded, attend, heads_first, on_host, padded, shape, tokens_first
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
@@ -125,8 +125,7 @@ class MlxOps:
 
     def attention(self, qkv: Any, heads: int, inputs: Inputs) -> Any:
         q, k, v = heads_first(qkv, (heads, heads, heads), inputs.layout)
-        mask = inputs.layout.mask
-        return tokens_first(mx.fast.scaled_dot_product_attention(q, k, v, scale=q.shape[-1] ** -0.5, mask=mask))
+        return tokens_first(attend(q, k, v, q.shape[-1] ** -0.5, inputs.layout.mask))
 
     def layer_norm(self, norm: Norm, epsilon: float) -> Op:
         weight, bias = self._tensor(norm.weight), self._tensor(norm.bias) if norm.bias else None
@@ -185,7 +184,7 @@ class MlxOps:
                 bias = sum(terms[1:], terms[0])
                 # Finite, and far enough from the end of float16 for a score to be added.
                 mask = bias if mask is None else mx.where(mask, bias, mx.array(mx.finfo(bias.dtype).min / 2, bias.dtype))
-            return tokens_first(mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask))
+            return tokens_first(attend(q, k, v, scale, mask))
 
         return apply
 
