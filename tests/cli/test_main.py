@@ -191,3 +191,19 @@ def test_help_and_import_load_no_engine() -> None:
         "sys.exit(bool({'numpy', 'mlx', 'tokenizers', 'transformers', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_control_c_while_the_command_line_is_imported_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first tenth of a second, in which a traceback was shown."""
+    from openmed_mlx_eval import __main__ as program
+
+    class Interrupted:
+        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+            if name == "openmed_mlx_eval.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "openmed_mlx_eval.cli.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == 130
