@@ -1,6 +1,6 @@
 """From the start of a fresh process to its first spans, ours beside the other contenders, in alternating order.
 
-    python benchmarks/cold_start.py MODEL [--rounds N]
+    python benchmarks/cold_start.py [MODEL] [--rounds N]
 
 Needs the `parity` extra; ONNX Runtime is measured where it is installed. The files are in the page cache (a first round
 is thrown away); imports are counted.
@@ -19,7 +19,7 @@ NAMES = (contenders.OURS, contenders.BEST_KNOWN, "openmed, MLX on the CPU", "ONN
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
+    contenders.add_model_and_corpus(parser, corpus=False)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     names = contenders.installed(NAMES)

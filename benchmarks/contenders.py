@@ -155,6 +155,18 @@ CONTENDERS: dict[str, Contender] = {
 OURS, BEST_KNOWN = "openmed-mlx-eval", "transformers, batch 1"
 
 
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+"""Real models and corpora, where they lie beside the project."""
+
+
+def add_model_and_corpus(parser: Any, *, corpus: bool = True) -> None:
+    """The arguments MODEL and CORPUS; without them anatem-minilm and AnatEM's devel sentences, where they are here."""
+    known = {"model": SHARED / "models" / "anatem-minilm", "corpus": SHARED / "corpora" / "anatem" / "devel.tsv"}
+    for name, path in known.items():
+        if name == "model" or corpus:
+            parser.add_argument(name, **({"nargs": "?", "default": str(path)} if path.exists() else {}))
+
+
 def installed(names: Sequence[str] = tuple(CONTENDERS)) -> list[str]:
     """Those of the names whose software is here; says on stderr what was left out."""
     absent = {name: [need for need in CONTENDERS[name].needs if find_spec(need) is None] for name in names}

@@ -1,6 +1,6 @@
 """Resident memory over many documents, ours beside the other contenders: its peak, and whether it keeps growing.
 
-    python benchmarks/memory.py MODEL CORPUS [--documents N]
+    python benchmarks/memory.py [MODEL CORPUS] [--documents N]
 
 Needs the `parity` extra; ONNX Runtime is measured where it is installed. Documents come 100 at a time, the corpus again
 from its start where it has fewer. The slope is a least-squares line through what was resident from document 500 on;
@@ -34,8 +34,7 @@ def slope(documents: Sequence[int], held: Sequence[float]) -> float | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("corpus")
+    contenders.add_model_and_corpus(parser)
     parser.add_argument("--documents", type=int, default=2000)
     arguments = parser.parse_args()
     names = contenders.installed(NAMES)

@@ -1,6 +1,6 @@
 """Documents per second and peak memory, ours beside the other contenders, in one run and in alternating order.
 
-    python benchmarks/throughput.py MODEL CORPUS [--limit N] [--rounds N]
+    python benchmarks/throughput.py [MODEL CORPUS] [--limit N] [--rounds N] [--no-mlx]
 
 Needs the `parity` extra; ONNX Runtime is measured where it is installed. Prints a Markdown table; ratios are of the
 medians. OpenMed's and transformers' pipelines cut a document off at the model's window, and have less to do then.
@@ -17,12 +17,12 @@ import contenders
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("corpus")
+    contenders.add_model_and_corpus(parser)
     parser.add_argument("--limit", type=int, default=0, help="documents; all if not given")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-mlx", action="store_true", help="leave out what runs on MLX's CPU device, which is slow")
     arguments = parser.parse_args()
-    names = contenders.installed()
+    names = [name for name in contenders.installed() if not (arguments.no_mlx and "MLX" in name)]
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as folder:
         models = contenders.prepared(names, arguments.model, folder)

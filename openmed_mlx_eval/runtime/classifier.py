@@ -164,14 +164,18 @@ class TokenClassifier:
         return whole
 
     def _batches(self, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-        """Longest first, so that the threads end together; each batch as full as `batch_tokens` and padding allow."""
+        """Longest first, so that the threads end together; each batch as full as `batch_tokens` and padding allow, and no
+        fuller than leaves a batch for every thread.
+        """
+        total = sum(piece.window.end - piece.window.start + self.encoder.special_tokens for piece in pieces)
+        most = self.batch_tokens if self.ops.workers == 1 else min(self.batch_tokens, -(-total // self.ops.workers))
         ordered = sorted(pieces, key=lambda piece: piece.window.start - piece.window.end)
         batch: list[_Piece] = []
         tokens = longest = 0
         for piece in ordered:
             length = piece.window.end - piece.window.start + self.encoder.special_tokens
             size = self.ops.size(len(batch) + 1, longest, tokens + length)
-            if batch and (size > self.batch_tokens or length < self.ops.least_share * longest):
+            if batch and (size > most or length < self.ops.least_share * longest):
                 yield batch
                 batch, tokens = [], 0
             longest = longest if batch else length
@@ -207,16 +211,26 @@ class TokenClassifier:
         """How batches are computed: from this thread (mlx's streams belong to theirs), or in `workers` threads.
 
         From one thread the next batch is begun before one is waited for, so that a device is never idle. Each of
-        several threads gets one BLAS thread: two batches at once beat one batch on two threads, which wait for each other.
+        several threads gets one BLAS thread: two batches at once beat one batch on two threads, which wait for each
+        other. A batch that has nothing beside it gets all of BLAS's.
         """
         if self.ops.workers == 1:
             yield _one_ahead
             return
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import ThreadpoolController
 
-        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(self.ops.workers) as pool:
+        blas = ThreadpoolController().select(user_api="blas")
+        with ThreadPoolExecutor(self.ops.workers) as pool:
+
+            def compute(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+                if len(items) < 2:
+                    yield from map(function, items)
+                    return
+                with blas.limit(limits=1):
+                    yield from pool.map(function, items)
+
             try:
-                yield pool.map
+                yield compute
             finally:
                 pool.shutdown(cancel_futures=True)
 
