@@ -35,11 +35,12 @@ def generative_block(
 def token_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Micro precision, recall and F1 of entities and accuracy of tags, over the BIO tags of each document.
 
-    As seqeval's default mode has them: an entity is right where type, first and last token are equal; O counts for accuracy.
+    As seqeval's default mode has them, and so the benchmark: an entity is right where type, first and last token are
+    equal; O counts for accuracy; a rate of nothing is 0.0, where the rest of a report says null.
     """
     score = tag_scores(gold, predicted)
     return {
-        **score.overall.to_dict(),
+        **{key: 0.0 if value is None else value for key, value in score.overall.to_dict().items()},
         "accuracy": score.token_accuracy,
         "tokens": score.tokens,
         "correct_tokens": score.correct_tokens,

@@ -193,7 +193,7 @@ def test_a_real_model_ends_with_every_answer_under_a_name(story) -> None:
     VALIDATOR.validate(report)
     block = report["metrics"]["generative"]
     assert block["answers"] == 12 == sum(block["states"].values())
-    assert block["usable_answer_rate"] == 0.0
+    assert block["usable_answer_rate"] == block["token_level"]["f1"] == 0.0
     assert block["cost"]["answers_cut_by_limit"] == 12 and block["cost"]["answer_tokens"] == 12 * 24
     assert block["cost"]["cold_start_s"] > 0 and block["cost"]["time_to_first_token_s"]["p50"] > 0
     assert {"no_chat_template", "prompt_past_window", "unusable_answers"} <= {warning["code"] for warning in report["warnings"]}
