@@ -245,6 +245,11 @@ def half_precision(model: BertForTokenClassification) -> dict[str, torch.Tensor]
     return {name: weight.detach().to(torch.float16).contiguous() for name, weight in sorted(model.state_dict().items())}
 
 
+def mean_of(many: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The mean of each weight over several models that began as one; float16."""
+    return {name: torch.stack([one[name].float() for one in many]).mean(0).to(torch.float16) for name in many[0]}
+
+
 def config_json(model: BertForTokenClassification) -> str:
     """config.json with what defines the model and nothing about the library that trained it."""
     kept = (

@@ -27,8 +27,10 @@ from demo_grammar import Note, NoteKind, shared_units, write_note
 SEED = 20261130
 TRAINING_NOTES, VALIDATION_NOTES, GOLD_NOTES = 16_000, 120, 64
 VOCABULARY = 1_500
-ROUNDS = ({"steps": 5_500, "rate": 1e-3, "agreement": 1.0}, {"steps": 4_500, "rate": 6e-4, "agreement": 4.0})
-"""Each with notes of its own, and from the half-precision weights of the one before: what is shipped is what is scored."""
+ROUNDS = ({"steps": 5_500, "rate": 1e-3, "agreement": 1.0}, *[{"steps": 4_500, "rate": 6e-4, "agreement": 4.0}] * 4)
+"""Each with notes of its own, and from the half-precision weights of the one before. Shipped, and scored, is the mean of the
+weights of all rounds after the first (Wortsman et al. 2022, "Model soups", arXiv:2203.05482).
+"""
 DEMO = Path(__file__).resolve().parents[1] / "openmed_mlx_eval" / "demo"
 
 KINDS: dict[str, Sequence[NoteKind]] = {
@@ -96,19 +98,21 @@ def make_model(output: Path, gold: Sequence[Note]) -> None:
     """Train, score on validation and gold, write the model directory."""
     import torch
     from demo_scoring import f1, predict, strict_counts
-    from demo_training import TAGS, config_json, forward_of, half_precision, make_tokenizer, tagged, train
+    from demo_training import TAGS, config_json, forward_of, half_precision, make_tokenizer, mean_of, tagged, train
     from safetensors.torch import save
 
     torch.set_num_threads(1)
     training = notes("train", TRAINING_NOTES)
     tokenizer = make_tokenizer([without_spans(note) for note in training], VOCABULARY)
-    weights = None
+    weights, later = None, []
     for number, settings in enumerate(ROUNDS):
         if number:
             training = notes("train", TRAINING_NOTES, number)
         rows = [tagged(note, tokenizer) for note in training]
         model = train(rows, tokenizer, weights, seed=SEED + number, say=partial(print, file=sys.stderr), **settings)
         weights = half_precision(model)
+        later += [weights] if number else []
+    weights = mean_of(later)
     model.load_state_dict({name: weight.float() for name, weight in weights.items()})
     for split, made in (("validation", notes("validation", VALIDATION_NOTES)), ("gold", gold)):
         counts = strict_counts((note.spans, predict(note.text, tokenizer, forward_of(model), TAGS)) for note in made)
