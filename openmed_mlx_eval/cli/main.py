@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "latency": "Measure cold start, single documents and steady state.",
     "corpus": "Check, count, convert and compare corpora.",
     "convert": "Convert a Hugging Face checkpoint to an artifact.",
+    "models": "List models, verify their files, and pull them.",
     "doctor": "Say what this machine can run, and what to install for more.",
 }
 
