@@ -43,18 +43,26 @@ def repository_of(directory: Path) -> tuple[str, str] | None:
 
 
 def snapshot_of(entry: Entry, cache: Path) -> Path | None:
-    """The folder of an entry's model in the cache: the revision it is pinned to, or the last one of its main branch."""
+    """The folder of an entry's model in the cache: the revision it is pinned to; without one the last of its main branch, or
+    the only one there is."""
     for repository in filter(None, dict.fromkeys((entry.pull_from, entry.repository))):
         folder = repository_folder(cache, repository)
-        revision = entry.revision if repository == entry.pull_from else None
-        try:
-            revision = revision or (folder / "refs" / "main").read_text("ascii").strip()
-        except (OSError, ValueError):
-            continue
-        snapshot = folder / "snapshots" / revision
-        if matches(REVISION, revision) and (snapshot / "config.json").is_file():
-            return snapshot
+        pinned = entry.revision if repository == entry.pull_from else None
+        for revision in [pinned] if pinned else _commits(folder):
+            snapshot = folder / "snapshots" / revision
+            if (snapshot / "config.json").is_file():
+                return snapshot
     return None
+
+
+def _commits(folder: Path) -> list[str]:
+    """The commit that main stood at last, and a lone snapshot's."""
+    try:
+        main = (folder / "refs" / "main").read_text("ascii").strip()
+    except (OSError, ValueError):
+        main = ""
+    snapshots = [path.name for path in (folder / "snapshots").glob("*")]
+    return [commit for commit in (main, *snapshots[: len(snapshots) == 1]) if matches(REVISION, commit)]
 
 
 def located(entry: Entry, catalog: Catalog, cache: Path | None = None) -> Path | None:

@@ -1,6 +1,7 @@
 """pull: a manifest's model into the Hugging Face cache. The one place of this program that uses the network.
 
-huggingface_hub does the transfer, which goes on where one was cut, and is imported here alone. A model is always pulled
+huggingface_hub does the transfer and is imported here alone. A connection that breaks is taken up where it broke; of a
+process that was stopped the whole files stay, and the others are fetched anew. A model is always pulled
 at a commit: the manifest's, or the one that main stands at now, which the caller then writes down. Every file is hashed
 afterwards and compared with the manifest and with what the Hub says of it.
 """
@@ -108,6 +109,7 @@ def _huggingface_hub() -> Any:
         import huggingface_hub
     except ImportError:
         raise UsageError("`models pull` needs huggingface_hub – pip install huggingface_hub; no other command does") from None
+    huggingface_hub.logging.set_verbosity_error()  # its warnings tell addresses
     return huggingface_hub
 
 
@@ -137,7 +139,7 @@ class _said:
         if said is None and isinstance(error, OSError) and error.errno is not None and error.strerror and error.filename:
             said = f"the cache could not be written ({error.strerror})"
         said = said or f"the transfer failed ({type(error).__name__})"
-        raise EvaluationError(f"{said}; what was fetched is kept – `models pull` again goes on from there") from None
+        raise EvaluationError(f"{said}; whole files are kept – `models pull` again fetches the rest") from None
 
 
 def _listed(api: Any, repository: str, revision: str | None) -> tuple[str, list[RemoteFile]]:
