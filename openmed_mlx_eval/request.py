@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -90,6 +91,10 @@ class Request:
             from .demo import model_path
 
             directory = model_path()
+        elif not Path(directory).exists():  # the name of a pulled model, it may be; a folder needs no manifest
+            from .model_manifest.locating import model_directory
+
+            directory = model_directory(str(directory))
         how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
         return ModelChoice(str(directory), *how, compile=self.compile, verify=self.verify)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copytree
 
 from openmed_mlx_eval.cli.main import cli
 from openmed_mlx_eval.corpora import FORMATS
@@ -55,6 +56,19 @@ def answers_for(at: Place) -> Path:
     path = at.corpus.parent / f"{CANARY}-answers.jsonl"
     path.write_text("".join(json.dumps({"document": n, "answer": answer}) + "\n" for n, answer in enumerate(answers)), "utf-8")
     return path
+
+
+def pulled(at: Place) -> Arguments:
+    """A pull of a model that lies in a cache whole and untouched, which needs no network."""
+    from openmed_mlx_eval.model_manifest.catalog import write_entry
+    from openmed_mlx_eval.model_manifest.entries import Entry
+    from openmed_mlx_eval.model_manifest.hashing import hashed
+
+    commit, manifest = "0123456789" * 4, at.out / "pulled.json"
+    snapshot = at.out / "hub" / "models--owner--tiny" / "snapshots" / commit
+    copytree(at.model, snapshot, dirs_exist_ok=True)
+    write_entry(manifest, Entry("tiny", repository="owner/tiny", revision=commit, files=hashed(snapshot)))
+    return ["tiny", "--manifest", manifest, "--cache", at.out / "hub"]
 
 
 BRIEF = ("--processes", 0, "--lengths", 8, "--batches", 1, "--warmups", 0, "--iterations", 1, "--seconds", 0)
@@ -215,6 +229,44 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.model, at.corpus],
         [at.model, "--engine", at.corpus],
         [at.model, at.model, at.corpus],
+    ],
+    "models list": lambda at: [
+        [],
+        ["--json", "--language", "de", "--min-size", "10M", "--manifest", pulled(at)[2]],
+        ["--totals", "--sort", "size"],
+        ["--manifest", at.corpus],
+        ["--max-size", CANARY, "--kind", CANARY],
+        ["--sort", at.corpus],
+        [at.corpus],
+    ],
+    "models show": lambda at: [
+        ["tiny-phi-bert"],
+        ["tiny-phi-bert", "--json", "--manifest", at.corpus],
+        [CANARY],
+        [at.corpus],
+    ],
+    "models verify": lambda at: [
+        ["tiny-phi-bert"],
+        [at.model, "--json", "--name", "tiny-phi-bert"],
+        [at.corpus, "--name", "tiny-phi-bert"],
+        [at.corpus],
+        [at.model, "--manifest", at.corpus],
+        [CANARY, "--name", at.corpus],
+    ],
+    "models add": lambda at: [
+        [at.model, "--manifest", at.out / "models.json"],
+        [at.model, "--manifest", at.out / "models.json", "--json", "--name", "another"],
+        [at.model, "--manifest", at.out / "models.json", "--name", at.corpus],
+        [at.model, "--manifest", at.corpus],
+        [at.corpus, "--manifest", at.out / "models.json"],
+    ],
+    "models pull": lambda at: [  # what goes through a network is held by tests/model_manifest/test_pulling.py
+        pulled(at),
+        [*pulled(at), "--json", "--quiet"],
+        [*pulled(at), "--revision", CANARY],
+        ["tiny-phi-bert", "--manifest", pulled(at)[2]],
+        [at.corpus],
+        ["tiny", "--manifest", at.corpus],
     ],
     "doctor": lambda at: [[], ["--json"], [at.corpus]],
 }

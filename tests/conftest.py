@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,16 @@ def shared() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test sees the manifest or the Hugging Face cache of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("HF_HUB_CACHE", str(tmp_path_factory.mktemp("hub")))
+        patch.delenv("OPENMED_MLX_EVAL_MANIFEST", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "corpus": "Check, count, convert and compare corpora.",
     "convert": "Convert a Hugging Face checkpoint to an artifact.",
     "parity": "Compare what two forms of one model compute of the same texts.",
+    "models": "List models, verify their files, and pull them.",
     "doctor": "Say what this machine can run, and what to install for more.",
 }
 

@@ -30,7 +30,7 @@ PICKLE_COMMAND = "openmed-mlx-eval convert DIR OUT"
 class Artifact:
     """A checked model directory. Tensors are mapped, not read.
 
-    name: the directory's own name. labels: id → label as in the files. window: tokens a sequence may have,
+    name: the directory's own name, or the repository's of a snapshot in the Hugging Face cache. labels: id → label as in the files. window: tokens a sequence may have,
     special tokens included. files: those that were opened.
     """
 
@@ -107,7 +107,7 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
     optional = (manifest_path if manifest else None, labels_path)
     return Artifact(
         directory=root,
-        name=root.resolve().name,
+        name=_name_of(root.resolve()),
         config=config,
         labels=labels,
         family=family,
@@ -161,9 +161,16 @@ def inside(root: Path, name: Any) -> Path:
 
 def _own_folders(root: Path) -> tuple[Path, ...]:
     """The model's folder; of a snapshot in the Hugging Face cache also `blobs`, to which its files are links."""
-    repository = root.parent.parent
-    cached = root.parent.name == "snapshots" and repository.name.startswith("models--")
-    return (root, repository / "blobs") if cached else (root,)
+    return (root, root.parent.parent / "blobs") if _is_snapshot(root) else (root,)
+
+
+def _is_snapshot(root: Path) -> bool:
+    return root.parent.name == "snapshots" and root.parent.parent.name.startswith("models--")
+
+
+def _name_of(root: Path) -> str:
+    """A snapshot's own name is a commit, which says nothing in a report."""
+    return root.parent.parent.name.rpartition("--")[2] if _is_snapshot(root) else root.name
 
 
 def _check_hashes(root: Path, table: Any, opened: Sequence[Path]) -> None:

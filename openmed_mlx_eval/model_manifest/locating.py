@@ -1,0 +1,92 @@
+"""Where a manifest's model lies on this machine: beside the manifest, in the package, or in the Hugging Face cache.
+
+Nothing is downloaded, and huggingface_hub is not needed: the cache's layout is
+`models--OWNER--NAME/snapshots/COMMIT/`, and `refs/main` holds the commit that was asked for last.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from ..errors import ModelError
+from .catalog import Catalog, load_catalog
+from .entries import REVISION, Entry, matches
+
+_SNAPSHOT = re.compile(r"models--(?P<owner>[^/]+?)--(?P<name>[^/]+)")
+
+
+def cache_folder(given: str | Path | None = None) -> Path:
+    """The Hugging Face cache, by the environment variables that huggingface_hub reads."""
+    if given:
+        return Path(given)
+    for variable, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
+        if os.environ.get(variable):
+            return Path(os.environ[variable]).expanduser() / below
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "huggingface" / "hub"
+
+
+def repository_folder(cache: Path, repository: str) -> Path:
+    return cache / f"models--{repository.replace('/', '--')}"
+
+
+def repository_of(directory: Path) -> tuple[str, str] | None:
+    """(repository, commit) of a snapshot in a Hugging Face cache; None for any other folder."""
+    resolved = directory.resolve()
+    snapshots = resolved.parent
+    named = _SNAPSHOT.fullmatch(snapshots.parent.name)
+    if snapshots.name != "snapshots" or named is None or not matches(REVISION, resolved.name):
+        return None
+    return f"{named['owner']}/{named['name']}", resolved.name
+
+
+def snapshot_of(entry: Entry, cache: Path) -> Path | None:
+    """The folder of an entry's model in the cache: the revision it is pinned to; without one the last of its main branch, or
+    the only one there is."""
+    for repository in filter(None, dict.fromkeys((entry.pull_from, entry.repository))):
+        folder = repository_folder(cache, repository)
+        pinned = entry.revision if repository == entry.pull_from else None
+        for revision in [pinned] if pinned else _commits(folder):
+            snapshot = folder / "snapshots" / revision
+            if (snapshot / "config.json").is_file():
+                return snapshot
+    return None
+
+
+def _commits(folder: Path) -> list[str]:
+    """The commit that main stood at last, and a lone snapshot's."""
+    try:
+        main = (folder / "refs" / "main").read_text("ascii").strip()
+    except (OSError, ValueError):
+        main = ""
+    snapshots = [path.name for path in (folder / "snapshots").glob("*")]
+    return [commit for commit in (main, *snapshots[: len(snapshots) == 1]) if matches(REVISION, commit)]
+
+
+def located(entry: Entry, catalog: Catalog, cache: Path | None = None) -> Path | None:
+    """The folder of an entry's model on this machine, or None."""
+    if entry.path is not None:
+        folder = catalog.root_of(entry) / entry.path
+        if folder.is_dir():
+            return folder
+    return snapshot_of(entry, cache or cache_folder())
+
+
+def model_directory(model: str, manifest: str | None = None) -> str:
+    """A folder for what `--model` was given: itself where it exists or no manifest knows it, else where that model lies.
+
+    Raises ModelError for a model that is in the manifest and not on this machine.
+    """
+    if not model or os.path.lexists(model):
+        return model
+    catalog = load_catalog(manifest)
+    entry = catalog.get(model)
+    if entry is None:
+        return model
+    folder = located(entry, catalog)
+    if folder is None:
+        remedy = f"`openmed-mlx-eval models pull {entry.name}` where there is a network" if entry.pull_from else "give its folder"
+        raise ModelError(f"the model {entry.name} is in the manifest, but not on this machine – {remedy}")
+    return str(folder)
