@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from typing import Any
 
 from .document_scores import document_lines
+from .errors import UsageError
 from .evaluation import Evaluation, corpus_warnings, evaluate
 from .labels import LabelMap
 from .overlap import checked_overlap
@@ -23,6 +23,8 @@ from .request import Request
 from .runtime.classifier import TokenClassifier
 from .scoring.bootstrap import Bootstrap
 from .scoring.bundle import Options
+from .shard_file import FORMAT as SHARD_FILE
+from .shard_file import Shard, ShardOrigin, shard_lines
 
 Progress = Callable[[int], AbstractContextManager[Callable[[int], Any]]]
 
@@ -35,23 +37,29 @@ class RunOptions(Request):
     training_manifest: str | None = None
     forbid_overlap: bool = False
     cold_start: int | None = None
+    shard: str | None = None
     scoring: Options = field(default_factory=lambda: Options(bootstrap=Bootstrap()))
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """report: report.json as a dict. evaluation: documents, predictions and integer scores behind it. seams: a text → the
-    offsets at which the model's windows meet."""
+    offsets at which the model's windows meet. shard: what it is a part of; None for a whole run."""
 
     report: dict[str, Any]
     evaluation: Evaluation
     seams: Callable[[str], Sequence[int]] | None = None
+    shard: ShardOrigin | None = None
 
     def prediction_lines(self) -> Iterator[str]:
-        return prediction_lines(self.evaluation.predictions)
+        return prediction_lines(self.evaluation.predictions, self.evaluation.ordinals)
 
     def document_lines(self) -> Iterator[str]:
-        return document_lines(self.evaluation.scores)
+        return document_lines(self.evaluation.scores, self.evaluation.ordinals)
+
+    def shard_files(self) -> dict[str, Iterator[str]]:
+        """{name: lines} of what else `merge` needs; empty where the run is no shard."""
+        return {} if self.shard is None else {SHARD_FILE: shard_lines(self.evaluation, self.shard)}
 
 
 def run(options: RunOptions, *, progress: Progress | None = None, started: float | None = None) -> RunResult:
@@ -63,11 +71,16 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
     model is opened.
     """
     clock = _Clock(time.perf_counter() if started is None else started)
+    shard = None if options.shard is None else Shard.parse(options.shard)
+    if shard is not None and options.cold_start:
+        raise UsageError("--cold-start measures one machine, and shards are merged – measure with `latency`")
     labels = LabelMap.load(options.label_map)
     corpus = options.read()
-    documents = tuple(islice(corpus.documents, options.limit))
+    whole = corpus.documents[: options.limit]
+    part = None if shard is None else [at for at, document in enumerate(whole) if shard.takes(document.text)]
+    documents = whole if part is None else tuple(whole[at] for at in part)
     clock.lap("read_s")
-    overlap = checked_overlap(documents, options.training_manifest, forbid=options.forbid_overlap)
+    overlap = checked_overlap(whole, options.training_manifest, forbid=options.forbid_overlap)
     if overlap is not None:
         clock.lap("overlap_s")
     cold = None
@@ -86,12 +99,13 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
         measured = measured_blocks(cold, classifier, [document.text for document in documents])
         clock.lap("latency_s")
     evaluation = evaluate(
-        documents,
+        whole,
         predicted,
         labels,
         model_labels=classifier.entity_labels,
         options=options.scoring,
         layers=options.layers,
+        part=part,
     )
     clock.lap("score_s")
     report = build_report(
@@ -107,7 +121,10 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
         overlap=overlap,
     )
     report["metrics"] |= measured
-    return RunResult(report, evaluation, classifier.seams)
+    origin = (
+        None if shard is None else ShardOrigin(len(whole), partial=len(whole) < len(corpus.documents), labels=labels.digest())
+    )
+    return RunResult(report, evaluation, classifier.seams, origin)
 
 
 def scoring_config(options: Options) -> dict[str, Any]:

@@ -6,7 +6,8 @@ Integers alone, by document ordinal and label: no text, no id, no offset. Fields
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,21 +35,24 @@ _REMEDY = "give a run folder as this version of the program wrote it"
 Integers = TypeVar("Integers", LabelScore, Covered, SemevalScore)
 
 
-def document_lines(scores: Iterable[CaseScore]) -> Iterator[str]:
-    """The lines of documents.jsonl, in corpus order; ordinals count from 0, as in predictions.jsonl."""
-    for ordinal, score in enumerate(scores):
+def document_lines(scores: Iterable[CaseScore], ordinals: Iterable[int] | None = None) -> Iterator[str]:
+    """The lines of documents.jsonl, in corpus order; ordinals count from 0, as in predictions.jsonl.
+
+    ordinals: where they are not 0, 1, 2, …
+    """
+    for ordinal, score in zip(count() if ordinals is None else ordinals, scores, strict=False):
         labels = {
             label: _filled(counts) | _filled(score.coverage.by_label.get(label, Covered()))
-            for label, counts in score.spans.by_label.items()
+            for label, counts in sorted(score.spans.by_label.items())
         }
         row = {
             "document": ordinal,
             "length": score.spans.length,
             "labels": labels,
-            "invalid": dict(score.spans.invalid),
+            "invalid": dict(sorted(score.spans.invalid.items())),
             "semeval": _filled(score.semeval),
             "coverage": {name: value for name in _DOCUMENT if (value := getattr(score.coverage, name))},
-            "critical": {category: list(counts) for category, counts in score.critical.by_category.items()},
+            "critical": {category: list(counts) for category, counts in sorted(score.critical.by_category.items())},
         }
         kept = {key: value for key, value in row.items() if value != {}}
         yield json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
@@ -58,10 +62,10 @@ def _filled(counts: Any) -> dict[str, int]:
     return {name: value for name, value in counts._asdict().items() if value}
 
 
-def load_document_scores(path: str | Path, where: str = FORMAT) -> list[Row]:
+def load_document_scores(path: str | Path, where: str = FORMAT, ordinals: Sequence[int] | None = None) -> list[Row]:
     """The rows of a documents.jsonl, in corpus order. Raises InputError for a file that is none, naming the line.
 
-    where: what messages call the file.
+    where: what messages call the file. ordinals: those that the lines must have, where they are not 0, 1, 2, …
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
@@ -70,14 +74,15 @@ def load_document_scores(path: str | Path, where: str = FORMAT) -> list[Row]:
     except UnicodeDecodeError:
         what = "the file is not UTF-8"
     else:
-        return [_loaded(line, number, where) for number, line in enumerate(lines, start=1) if line]
+        expected = range(len(lines)) if ordinals is None else [*ordinals, *[-1] * len(lines)]
+        return [_loaded(line, number, expected[number - 1], where) for number, line in enumerate(lines, start=1) if line]
     raise InputError(where, what, remedy=_REMEDY)
 
 
-def _loaded(line: str, number: int, where: str) -> Row:
+def _loaded(line: str, number: int, ordinal: int, where: str) -> Row:
     try:
         value = json.loads(line)
-        if value["document"] == number - 1:
+        if value["document"] == ordinal:
             return _row(value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass

@@ -29,6 +29,7 @@ from .evaluation import Warning
 from .shingles import near_duplicates
 
 KINDS = ("id_and_text", "exact_text", "normalised_text", "near_duplicate")
+OVERLAP_WARNINGS = ("training_overlap", "training_manifest_not_comparable")
 _NAMED = 5
 
 
@@ -75,10 +76,10 @@ class TrainingOverlap:
         found = []
         if self.documents:
             what = f"documents that are in the training manifest ({self.in_words()}); what they score says little"
-            found.append(Warning("training_overlap", len(self.documents), what))
+            found.append(Warning(OVERLAP_WARNINGS[0], len(self.documents), what))
         if self.not_comparable:
             what = "rows of the training manifest with neither text nor SHA-256; nothing could be compared with them"
-            found.append(Warning("training_manifest_not_comparable", self.not_comparable, what))
+            found.append(Warning(OVERLAP_WARNINGS[1], self.not_comparable, what))
         return found
 
     def forbid(self) -> None:

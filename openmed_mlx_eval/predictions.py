@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -180,9 +181,34 @@ def _lines(text: str, broken: int | None) -> list[Any]:
     return values
 
 
-def prediction_lines(predictions: Sequence[Sequence[Span]]) -> Iterator[str]:
-    """The lines of a predictions.jsonl: ordinals, offsets, labels and scores; never text, never an id."""
-    for ordinal, spans in enumerate(predictions):
+def prediction_rows(path: str | Path, where: str) -> list[tuple[int, tuple[Span, ...]]]:
+    """(ordinal, spans) of each line that `prediction_lines` wrote. Raises InputError for a file that is none.
+
+    where: what messages call the file.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+        return [_written(json.loads(line)) for line in lines if line]
+    except OSError as error:
+        what = f"the file cannot be read ({error.strerror})"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        what = "no predictions as a run writes them"
+    raise InputError(where, what, remedy="give a run folder as this version of the program wrote it")
+
+
+def _written(row: Mapping[str, Any]) -> tuple[int, tuple[Span, ...]]:
+    spans = tuple(Span(span["start"], span["end"], span["label"], _number(span["score"])) for span in row["spans"])
+    if type(row["document"]) is not int or not all(type(span.label) is str for span in spans):
+        raise ValueError("no row of a run")
+    return row["document"], spans
+
+
+def prediction_lines(predictions: Iterable[Sequence[Span]], ordinals: Iterable[int] | None = None) -> Iterator[str]:
+    """The lines of a predictions.jsonl: ordinals, offsets, labels and scores; never text, never an id.
+
+    ordinals: from 0 in the whole corpus, where they are not 0, 1, 2, …
+    """
+    for ordinal, spans in zip(count() if ordinals is None else ordinals, predictions, strict=False):
         rows = [{"start": _offset(s.start), "end": _offset(s.end), "label": s.label, "score": rounded(s.score)} for s in spans]
         line = {"document": ordinal, "spans": rows}
         yield json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"

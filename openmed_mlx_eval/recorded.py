@@ -18,7 +18,7 @@ from .evaluation import Warning, in_layers
 from .layers import LAYERS
 from .predictions import FORMAT as PREDICTIONS
 from .predictions import load_predictions
-from .saved_runs import REPORT, load_report
+from .saved_runs import REPORT, load_report, refuse_shard
 from .spans import Span
 
 _REMEDY = "give a folder that `run --output` or `score --output` of this version wrote"
@@ -66,6 +66,7 @@ def load_recorded(folder: str | Path, corpus: str | Path) -> Recorded:
 
 
 def _checked(report: dict[str, Any]) -> dict[str, Any]:
+    refuse_shard(report)
     if isinstance(report.get("config"), dict) and report["config"].get("tags") is not None:
         raise InputError(REPORT, "a run scored tag by tag, whose documents a corpus does not have", remedy="score it as spans")
     for place, fits in _NEEDED.items():

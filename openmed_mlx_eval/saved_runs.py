@@ -39,15 +39,25 @@ def load_run(folder: str | Path, name: str = "") -> SavedRun:
     """
     where = f"run {name}, " if name else ""
     report = _load_report(Path(folder), where)
+    refuse_shard(report, where)
     rows = load_document_scores(Path(folder) / FORMAT, where + FORMAT)
     if _counted(scorecard(total(spans for spans, *_ in rows))) != _counted(report["metrics"]):
         raise InputError(where + FORMAT, f"the counts are not those of {REPORT} beside it", remedy=_REMEDY)
     return SavedRun(report, rows)
 
 
-def load_report(path: str | Path) -> dict[str, Any]:
-    """Read the report of a run folder, or a file that holds one; - is stdin. Raises as load_run does."""
-    return _load_report(STDIN if str(path) == STDIN else Path(path), "")
+def refuse_shard(report: Mapping[str, Any], where: str = "") -> None:
+    """Raise InputError for the report of one shard, whose documents are not those that the corpus begins with."""
+    if _at(report, ("config", "shard")) is not None:
+        raise InputError(where + REPORT, "one shard of a run", remedy="put its shards together with `merge` first")
+
+
+def load_report(path: str | Path, where: str = "") -> dict[str, Any]:
+    """Read the report of a run folder, or a file that holds one; - is stdin. Raises as load_run does.
+
+    where: begins the file's name in messages.
+    """
+    return _load_report(STDIN if str(path) == STDIN else Path(path), where)
 
 
 def _load_report(path: Path | str, where: str) -> dict[str, Any]:

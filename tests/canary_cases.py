@@ -46,6 +46,15 @@ def scored(at: Place, name: str, *options: object) -> Path:
     return folder
 
 
+def shard_of(at: Place, number: int) -> Path:
+    """One of two shards of a run; a folder that is not there if the corpus is too bad for a run."""
+    folder = at.out / "runs" / f"shard-{number}"
+    with suppress(EvaluationError):
+        arguments = ["run", "--model", at.model, "--corpus", at.corpus, "--shard", f"{number}/2", "--output", folder, "--quiet"]
+        cli.main([str(argument) for argument in arguments], standalone_mode=False)
+    return folder
+
+
 def answers_for(at: Place) -> Path:
     """A language model's answers, with the canary in and out of tags and as a tag, for three documents."""
     answers = (
@@ -96,9 +105,19 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         ["--model", at.model, "--corpus", at.corpus, "--abstain", 0.5, "--slice-by", "no such key"],
         ["--model", at.model, "--corpus", at.corpus, "--label-map", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--cold-start", 1, "--limit", 1],
+        ["--model", at.model, "--corpus", at.corpus, "--shard", at.corpus],
         ["--model", at.corpus, "--corpus", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--output", at.corpus],
         ["--model", at.model, at.corpus],
+    ],
+    "merge": lambda at: [
+        [shard_of(at, 1), shard_of(at, 2), "--output", at.out / "merged"],
+        [shard_of(at, 2), "--json"],
+        [shard_of(at, 1), shard_of(at, 1)],
+        [shard_of(at, 1), scored(at, "a")],
+        [shard_of(at, 1), shard_of(at, 2), "--fail-under", "exact_f1=1"],
+        [at.corpus, "--output", at.corpus],
+        [at.model, at.corpus],
     ],
     "score": lambda at: [
         [at.corpus, at.corpus, "--output", at.out / "score"],

@@ -53,15 +53,24 @@ def saved_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two shards of a run of the demo."""
+    folder = tmp_path_factory.mktemp("shards")
+    for number in (1, 2):
+        call(["run", "--limit", "4", "--shard", f"{number}/2", "--output", str(number)], folder)
+    return {f"SHARD_{number}": folder / str(number) for number in (1, 2)}
+
+
 @pytest.mark.parametrize("line", "".join(blocks("text")[:1]).splitlines())
-def test_readme_command_runs(line: str, saved_run: Path, tmp_path: Path) -> None:
+def test_readme_command_runs(line: str, saved_run: Path, shards: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "gates.toml").write_text(*blocks("toml"), encoding="utf-8")
     (tmp_path / "labels.json").write_text('{"DATE": "WHEN"}', encoding="utf-8")
     for name in ("GOLD.conll", "PREDICTED.conll"):
         (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
     names = {"MODEL": model_path(), "CORPUS": corpus_path(), "GOLD": corpus_path(), "PREDICTIONS": corpus_path()}
     names |= dict.fromkeys(("A", "B", "TRAIN"), corpus_path())
-    names |= dict.fromkeys(("RUN", "RUN_A", "RUN_B"), saved_run)
+    names |= dict.fromkeys(("RUN", "RUN_A", "RUN_B"), saved_run) | shards
     program, *words = shlex.split(line)
     assert program == "openmed-mlx-eval"
     words = ["31" if word == "128" else word for word in words]  # the demo's window is 126 tokens

@@ -20,6 +20,7 @@ from ..errors import EvaluationError
 
 COMMANDS: dict[str, str] = {
     "run": "Score a model on a corpus.",
+    "merge": "Put the shards of a run together.",
     "score": "Score a predictions file against gold.",
     "generate": "Score a language model's tagging of a corpus.",
     "errors": "Say which errors a model makes, without text.",

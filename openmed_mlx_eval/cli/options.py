@@ -153,10 +153,11 @@ def deliver(
     *,
     as_json: bool,
     quiet: bool,
+    more: Mapping[str, Iterable[str]] | None = None,
 ) -> None:
-    """Files first, so that what was printed is also there; then stdout, then warnings on stderr."""
+    """Files first, so that what was printed is also there; then stdout, then warnings on stderr. more: further files."""
     if folder is not None:
-        folder.write(run_files(report, predictions, documents))
+        folder.write({**run_files(report, predictions, documents), **(more or {})})
     if as_json:
         click.echo(to_json(report), nl=False)
     else:

@@ -28,6 +28,11 @@ from .options import corpus_options, deliver, model_options, output_options, run
     metavar="N",
     help="Also measure N fresh processes, and documents one by one, for the report's latency and resources.",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Score the I-th of N parts of the corpus, told apart by the documents' hashes; `merge` puts the runs together.",
+)
 @output_options
 def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
     from ..benchmark import RunOptions, run
@@ -37,7 +42,8 @@ def command(model: str | None, corpus: str | None, output: str | None, as_json: 
     with run_folder(output) as folder:
         chosen = RunOptions(model=model, corpus=corpus, scoring=scoring_of(options), **options)
         result = run(chosen, progress=None if quiet else progress_bar, started=started)
-        deliver(result.report, folder, result.prediction_lines(), result.document_lines(), as_json=as_json, quiet=quiet)
+        files, more = (result.prediction_lines(), result.document_lines()), result.shard_files()
+        deliver(result.report, folder, *files, as_json=as_json, quiet=quiet, more=more)
     hold(result.report, gates)
 
 

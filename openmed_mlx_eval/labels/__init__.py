@@ -7,6 +7,7 @@ become one.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -104,10 +105,26 @@ class LabelMap:
                     return name
         return self._rest or upper_snake(bare)
 
+    def digest(self) -> str:
+        """SHA-256 of what was asked for: equal for two maps that name every label alike."""
+        asked = json.dumps([self._identity, self._table], sort_keys=True)
+        return hashlib.sha256(asked.encode()).hexdigest()
+
     def unmet(self) -> list[str]:
         """The user's entries that no label seen so far answers to, sorted: a wrong spelling, or an entry too many."""
         met = {folded(spelling) for raw in self._seen for spelling in (raw, _PREFIX.sub("", raw.strip()))}
         return sorted(raw for raw in self._table if raw != "*" and not _NAMELESS.fullmatch(raw) and folded(raw) not in met)
+
+    @classmethod
+    def of_seen(cls, names: Mapping[str, str]) -> LabelMap:
+        """The map that has given these names: what `seen` says of another."""
+        made = cls()
+        made._seen = dict(names)
+        return made
+
+    def seen(self) -> dict[str, str]:
+        """{raw: name} of every label so far, sorted."""
+        return dict(sorted(self._seen.items()))
 
     def mappings(self) -> dict[str, str]:
         """{raw: name} of every label that changed its name so far, sorted."""

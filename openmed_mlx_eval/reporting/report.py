@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..corpora.document import Corpus
 from ..evaluation import Evaluation, Warning
 from ..overlap import TrainingOverlap
+from ..scoring.scorecard import DocumentScore
 
 if TYPE_CHECKING:
     from ..runtime.classifier import TokenClassifier
@@ -49,7 +50,6 @@ def build_report(
     """One run as the dict that is written. suite: None for the default. warnings: those beside the evaluation's own
     and the overlap's. overlap: what a training manifest holds of the documents scored; None where none was given.
     """
-    labels = {label: counts.support for label, counts in sorted(evaluation.score.by_label.items()) if counts.support}
     trained = {} if overlap is None else {"training_overlap": overlap.to_dict()}
     said = (*warnings, *(overlap.warnings() if overlap is not None else ()), *evaluation.warnings)
     return {
@@ -62,9 +62,7 @@ def build_report(
             "format": corpus.format,
             "sha256": corpus.sha256,
             "documents": len(corpus) + len(corpus.skipped),
-            "documents_scored": len(evaluation.documents),
-            "spans": evaluation.score.overall.support,
-            "labels": labels,
+            **gold_counts(evaluation.score),
             **trained,
         },
         "environment": dict(environment),
@@ -73,6 +71,15 @@ def build_report(
         "timing": dict(timing),
         "warnings": [warning.to_dict() for warning in said],
         "partial": partial,
+    }
+
+
+def gold_counts(score: DocumentScore) -> dict[str, Any]:
+    """Of a report's `corpus`: what was scored."""
+    return {
+        "documents_scored": score.documents,
+        "spans": score.overall.support,
+        "labels": {label: counts.support for label, counts in sorted(score.by_label.items()) if counts.support},
     }
 
 

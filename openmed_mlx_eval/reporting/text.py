@@ -26,7 +26,8 @@ def facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     if timing.get("documents_per_second"):
         rows.append(("Speed", f"{timing['documents_per_second']:,.1f} documents per second, loaded in {timing['load_s']:.2f} s"))
     if report["partial"]:
-        rows.append(("Partial", "yes: --limit was given"))
+        shard = report["config"].get("shard")
+        rows.append(("Partial", "yes: --limit was given" if shard is None else f"yes: shard {shard}"))
     return rows
 
 

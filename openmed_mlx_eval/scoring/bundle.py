@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from ..errors import UsageError
@@ -92,8 +93,9 @@ def score_case(case: Case, document: int = 1) -> CaseScore:
     )
 
 
-def score_cases(cases: Iterable[Case]) -> list[CaseScore]:
-    """Score the documents of a corpus, in its order. Raises as score_case does.
+def score_cases(cases: Iterable[Case], ordinals: Iterable[int] | None = None) -> list[CaseScore]:
+    """Score the documents of a corpus, in its order. ordinals: from 1, where they are not 1, 2, …; at least as many as cases.
+    Raises as score_case does.
 
     The cyclic garbage collector rests meanwhile: nothing made here refers in circles, and its passes over the growing list
     are a sixth of the time.
@@ -101,7 +103,8 @@ def score_cases(cases: Iterable[Case]) -> list[CaseScore]:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return [score_case(case, ordinal) for ordinal, case in enumerate(cases, start=1)]
+        numbered = zip(cases, count(1) if ordinals is None else ordinals, strict=False)
+        return [score_case(case, ordinal) for case, ordinal in numbered]
     finally:
         if collecting:
             gc.enable()
