@@ -64,7 +64,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("line", "".join(blocks("text")[:1]).splitlines())
 def test_readme_command_runs(line: str, saved_run: Path, shards: dict[str, Path], tmp_path: Path) -> None:
-    (tmp_path / "gates.toml").write_text(*blocks("toml"), encoding="utf-8")
+    (tmp_path / "gates.toml").write_text('rules = ["leakage.any_label <= 0.005"]', encoding="utf-8")
     (tmp_path / "labels.json").write_text('{"DATE": "WHEN"}', encoding="utf-8")
     for name in ("GOLD.conll", "PREDICTED.conll"):
         (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
