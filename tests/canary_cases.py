@@ -75,8 +75,9 @@ def pulled(at: Place) -> Arguments:
 
     commit, manifest = "0123456789" * 4, at.out / "pulled.json"
     snapshot = at.out / "hub" / "models--owner--tiny" / "snapshots" / commit
-    copytree(at.model, snapshot, dirs_exist_ok=True)
-    write_entry(manifest, Entry("tiny", repository="owner/tiny", revision=commit, files=hashed(snapshot)))
+    if not manifest.exists():
+        copytree(at.model, snapshot)
+        write_entry(manifest, Entry("tiny", repository="owner/tiny", revision=commit, files=hashed(snapshot)))
     return ["tiny", "--manifest", manifest, "--cache", at.out / "hub"]
 
 

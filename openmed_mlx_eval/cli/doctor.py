@@ -48,7 +48,7 @@ def examine() -> dict[str, Any]:
         "mlx": ", ".join(filter(None, (found, "cpu"))) if mlx else "not installed",
         "auto chooses": f"mlx on {found}" if found else "numpy on cpu",
     }
-    optional = ("numpy", "tokenizers", "mlx", "mlx-lm", "jinja2", "matplotlib", "torch", "transformers")
+    optional = ("numpy", "tokenizers", "mlx", "mlx-lm", "jinja2", "matplotlib", "huggingface-hub", "torch", "transformers")
     software = {"package": facts["package"], "python": facts["python"], **{name: package_version(name) for name in optional}}
     return {"machine": machine, "engines": engines, "software": software, "advice": _advice(apple, mlx, found)}
 

@@ -47,7 +47,9 @@ corpus_option = click.option("--corpus", metavar="PATH", help="The corpus of the
     invoke_without_command=True,
     help="Say which errors a model makes on a corpus. With neither --model nor --corpus: the embedded demo.",
 )
-@click.option("--model", metavar="DIR", help="A Hugging Face directory or an openmed-mlx.json artifact.")
+@click.option(
+    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
+)
 @click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
 @corpus_options
 @model_options

@@ -38,7 +38,9 @@ latency_options = all_of(
 
 
 @click.command(help="Measure cold start, single documents and steady state. Without --model and --corpus: the embedded demo.")
-@click.option("--model", metavar="DIR", help="A Hugging Face directory or an openmed-mlx.json artifact.")
+@click.option(
+    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
+)
 @click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
 @reading_options
 @model_options

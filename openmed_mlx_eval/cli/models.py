@@ -77,9 +77,9 @@ def list_(manifest: str | None, sort: str, totals: bool, as_json: bool, **option
 @_manifest
 @_json
 def show(name: str, manifest: str | None, as_json: bool) -> None:
-    """Print all that is known of one model, and whether it is on this machine.
+    """Print what is known of one model.
 
-    NAME is a model's name, or its repository.
+    Whether it is on this machine comes last. NAME is a model's name, or its repository.
     """
     from ..model_manifest.catalog import load_catalog
     from ..model_manifest.locating import located
@@ -100,9 +100,9 @@ def show(name: str, manifest: str | None, as_json: bool) -> None:
 @click.option("--name", help="Which model of the manifest the folder is. [default: told by its place, repository or name]")
 @_json
 def verify(directory: str, manifest: str | None, name: str | None, as_json: bool) -> int:
-    """Compare every file of a model with its hashes; exit 1 if one is missing, changed or extra.
+    """Compare a model's files with their hashes.
 
-    DIR is a model's folder, or the name of one in the manifest.
+    Exit 1 if one is missing, changed or extra. DIR is a model's folder, or the name of one in the manifest.
     """
     from ..model_manifest.catalog import load_catalog
     from ..model_manifest.checking import verify
@@ -127,7 +127,7 @@ def verify(directory: str, manifest: str | None, name: str | None, as_json: bool
 @click.option("--name", help="What to call it. [default: as its entry, repository or folder is called]")
 @_json
 def add(directory: str, manifest: str | None, name: str | None, as_json: bool) -> None:
-    """Hash a model's files and write its entry into your manifest.
+    """Write a model's entry, with hashes, into yours.
 
     DIR is a Hugging Face directory or an artifact. An entry of the same name is replaced. Your manifest is made if it is
     not there.
@@ -156,9 +156,9 @@ def add(directory: str, manifest: str | None, name: str | None, as_json: bool) -
 @_json
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def pull(name: str, manifest: str | None, revision: str | None, cache: str | None, as_json: bool, quiet: bool) -> None:
-    """Fetch a model at one commit and compare its files. The only command that uses the network.
+    """Fetch a model at one commit and compare it.
 
-    NAME is a model's name, or its repository. The commit and the hashes are written into your manifest, and hold the next
+    The only command that uses the network. NAME is a model's name, or its repository. The commit and the hashes are written into your manifest, and hold the next
     time. HF_ENDPOINT and HF_HUB_OFFLINE are heeded.
     """
     from ..model_manifest.adding import pinned

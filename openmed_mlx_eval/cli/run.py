@@ -16,7 +16,9 @@ from .options import corpus_options, deliver, model_options, output_options, run
 
 
 @click.command(help="Score a model on a corpus. With neither --model nor --corpus: the embedded demo.")
-@click.option("--model", metavar="DIR", help="A Hugging Face directory or an openmed-mlx.json artifact.")
+@click.option(
+    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
+)
 @click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
 @corpus_options
 @model_options

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def shipped_path() -> Path:
     return next(path for path in (PACKAGE / FILE_NAME, PACKAGE.parent / FILE_NAME) if path.is_file())
 
 
+@cache
+def shipped() -> Manifest:
+    """The package's models, read once. Their paths are relative to the package."""
+    return load_manifest(shipped_path(), root=PACKAGE)
+
+
 def user_path(given: str | None = None) -> Path:
     """The user's manifest: as given, else as the environment says, else in the user's configuration folder."""
     named = given if given is not None else os.environ.get(VARIABLE)
@@ -103,12 +110,12 @@ def load_catalog(given: str | None = None) -> Catalog:
     own = None
     if path.is_file() or given is not None or VARIABLE in os.environ:
         own = load_manifest(path)
-    return Catalog(load_manifest(shipped_path(), root=PACKAGE), own)
+    return Catalog(shipped(), own)
 
 
 def catalog_with(path: Path) -> Catalog:
     """For a command that makes the user's manifest where there is none: no file is no error. Raises as load_manifest."""
-    return Catalog(load_manifest(shipped_path(), root=PACKAGE), load_manifest(path) if path.exists() else None)
+    return Catalog(shipped(), load_manifest(path) if path.exists() else None)
 
 
 def load_manifest(path: Path, *, root: Path | None = None) -> Manifest:

@@ -243,3 +243,33 @@ def test_mains_last_commit_is_found_among_several_and_none_is_guessed(model: Pat
     assert located(entry, NOBODY, hub) == second
     (refs / "main").write_text("../../../..", "ascii")
     assert located(entry, NOBODY, hub) is None
+
+
+def test_no_models_command_but_a_pull_of_what_is_not_there_opens_a_socket(
+    program, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot, own = snapshot_in(tmp_path / "hub", model), tmp_path / "own.json"
+    opened: list[object] = []
+
+    def refuse(*arguments: object, **_: object) -> None:
+        opened.append(arguments)
+        raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+    calls = (
+        ["add", snapshot],
+        ["list"],
+        ["show", "tiny-tagger"],
+        ["verify", snapshot],
+        ["pull", "tiny-tagger", "--cache", tmp_path / "hub"],
+    )
+    for call in calls:
+        said = program("models", *call, "--manifest", own)
+        assert said.code == 0, said.err
+    assert opened == []
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    said = program("models", "pull", "tiny-tagger", "--cache", tmp_path / "empty", "--manifest", own)
+    assert (said.code, said.out) == (1, "") and opened
+    assert "models pull` again" in said.err
