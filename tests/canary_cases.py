@@ -49,10 +49,19 @@ def scored(at: Place, name: str, *options: object) -> Path:
 def shard_of(at: Place, number: int) -> Path:
     """One of two shards of a run; a folder that is not there if the corpus is too bad for a run."""
     folder = at.out / "runs" / f"shard-{number}"
+    if folder.exists():
+        return folder
     with suppress(EvaluationError):
         arguments = ["run", "--model", at.model, "--corpus", at.corpus, "--shard", f"{number}/2", "--output", folder, "--quiet"]
         cli.main([str(argument) for argument in arguments], standalone_mode=False)
     return folder
+
+
+def night_of(at: Place, text: str) -> Path:
+    """A bench file of that text, beside the corpus."""
+    path = at.corpus.parent / f"{CANARY}-{len(text)}.toml"
+    path.write_text(text, "utf-8")
+    return path
 
 
 def answers_for(at: Place) -> Path:
@@ -118,6 +127,18 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [shard_of(at, 1), scored(at, "a")],
         [shard_of(at, 1), shard_of(at, 2), "--fail-under", "exact_f1=1"],
         [at.corpus, "--output", at.corpus],
+        [at.model, at.corpus],
+    ],
+    "bench": lambda at: [
+        [at.model, "--corpus", at.corpus, "--output", at.out / "bench"],
+        [at.model, at.corpus, "--corpus", at.corpus, "--output", at.out / "bench", "--bootstrap", 0],
+        [at.model, at.model, "--corpus", at.corpus, "--output", at.out / "bench", "--json", "--skip-bad", "--limit", 1],
+        [at.model, "--corpus", at.corpus, "--output", at.corpus],
+        [at.model, "--corpus", at.corpus, "--output", at.out / "bench", "--label-map", at.corpus],
+        [night_of(at, f'models = ["{at.corpus.name}"]\ncorpora = ["{at.corpus.name}"]'), "--output", at.out / "night"],
+        [night_of(at, f"{CANARY} = 1"), "--output", at.out / "night"],
+        [night_of(at, f'models = ["a"]\ncorpora = [{{path = "a", name = "/{CANARY}"}}]'), "--output", at.out / "night"],
+        [night_of(at, f'models = ["a"]\ncorpora = ["a"]\noptions = {{limit = "{CANARY}"}}'), "--output", at.out / "night"],
         [at.model, at.corpus],
     ],
     "score": lambda at: [

@@ -69,12 +69,21 @@ def test_readme_command_runs(line: str, saved_run: Path, shards: dict[str, Path]
     for name in ("GOLD.conll", "PREDICTED.conll"):
         (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
     names = {"MODEL": model_path(), "CORPUS": corpus_path(), "GOLD": corpus_path(), "PREDICTIONS": corpus_path()}
-    names |= dict.fromkeys(("A", "B", "TRAIN"), corpus_path())
+    names |= dict.fromkeys(("A", "B", "TRAIN"), corpus_path()) | dict.fromkeys(("MODEL_A", "MODEL_B"), model_path())
     names |= dict.fromkeys(("RUN", "RUN_A", "RUN_B"), saved_run) | shards
     program, *words = shlex.split(line)
     assert program == "openmed-mlx-eval"
     words = ["31" if word == "128" else word for word in words]  # the demo's window is 126 tokens
     call([str(names.get(word, word)) for word in words], tmp_path)
+
+
+def test_readme_bench_night_is_one(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks("text") if block.startswith("models = "))
+    block = re.sub('"(models/small|models/large)"', f'"{model_path().as_posix()}"', block).replace("cold-start = 5\n", "")
+    block = block.replace("notes.jsonl", corpus_path().as_posix()).replace("limit = 500", "limit = 1\nbootstrap = 0")
+    (tmp_path / "devel.tsv").write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
+    (tmp_path / "night.toml").write_text(block, encoding="utf-8")
+    assert call(["bench", "night.toml", "--output", "out"], tmp_path).count("anatomy") == 2
 
 
 def test_readme_python_runs() -> None:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "compare": "Compare two runs of one corpus, with intervals and p-values.",
     "gate": "Hold a report against rules; exit 3 if one is not met.",
     "report": "Make a page of a run, or of several, and what a model card may say.",
+    "bench": "Score several models in turn, with a table of them.",
     "latency": "Measure cold start, single documents and steady state.",
     "corpus": "Check, count, convert and compare corpora.",
     "convert": "Convert a Hugging Face checkpoint to an artifact.",

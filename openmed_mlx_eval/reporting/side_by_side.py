@@ -36,9 +36,10 @@ def size_mib(report: Report) -> float | None:
     return model["parameters"] * bits / 8 / 2**20 if model.get("parameters") and bits else None
 
 
-def on_front(reports: Sequence[Report]) -> list[bool]:
-    """Which runs no other dominates."""
-    signed = [[_signed(number(report), sign) for number, sign in MEASURES.values()] for report in reports]
+def on_front(reports: Sequence[Report], measures: Mapping[str, tuple[Number, int]] | None = None) -> list[bool]:
+    """Which runs no other dominates. measures: as MEASURES, what they are held against each other in."""
+    measured = (measures or MEASURES).values()
+    signed = [[_signed(number(report), sign) for number, sign in measured] for report in reports]
     return [not any(_dominates(other, one) for other in signed) for one in signed]
 
 

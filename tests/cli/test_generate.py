@@ -235,7 +235,7 @@ def test_a_killed_run_resumes_to_the_report_of_an_unbroken_one(story, tmp_path: 
 
 
 def test_the_commands_of_the_readme_are_understood() -> None:
-    lines = re.findall(r"^openmed-mlx-eval generate (.*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    lines = re.findall(r"^openmed-mlx-eval generate (.*)$", (ROOT / "docs" / "generative.md").read_text("utf-8"), re.MULTILINE)
     assert len(lines) >= 4
     for line in lines:
         assert command.make_context("generate", shlex.split(line)).params["corpus"]

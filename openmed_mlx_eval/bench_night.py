@@ -1,0 +1,94 @@
+"""A bench night: a TOML file of models, corpora and the options of `bench`, read and checked."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .bench import CorpusChoice
+from .errors import UsageError
+
+_KEYS = ("models", "corpora", "options")
+_CORPUS_KEYS = ("path", "name", "format")
+_SHAPE = 'models = ["DIR"], corpora = ["PATH"] or [{path = "PATH", name = "NAME"}], and a table [options]'
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """models, corpora: paths as the file has them, beside itself where they are relative. arguments: its options as they would
+    be typed."""
+
+    models: tuple[str, ...]
+    corpora: tuple[CorpusChoice, ...]
+    arguments: tuple[str, ...]
+
+
+def load_night(path: str | Path, options: Collection[str]) -> Night:
+    """Read the file. options: what its table `options` may name, as on the command line without dashes before.
+
+    Raises UsageError, which names near keys for an unknown one and quotes nothing of the file.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        table = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"bench file: it cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"bench file: it is not TOML – write {_SHAPE}") from None
+    _check_keys(table, _KEYS, "bench file")
+    beside = Path(path).parent
+    models, corpora, given = table.get("models"), table.get("corpora"), table.get("options", {})
+    if not _is_list_of(models, str) or not _is_list_of(corpora, (str, dict)) or not isinstance(given, dict):
+        raise UsageError(f"bench file: write {_SHAPE}")
+    chosen = tuple(_corpus(value, number, beside) for number, value in enumerate(corpora, start=1))
+    if len({corpus.name.casefold() for corpus in chosen}) < len(chosen):
+        raise UsageError("bench file: two corpora have one name – give each its own")
+    _check_keys({key.replace("_", "-"): value for key, value in given.items()}, options, "bench file: options")
+    arguments = [part for key, value in given.items() for part in _typed(key.replace("_", "-"), value, beside)]
+    return Night(tuple(str(beside / model) for model in models), chosen, tuple(arguments))
+
+
+def _is_list_of(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, kinds) for one in value)
+
+
+def _check_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    for number, key in enumerate(table, start=1):
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=4, cutoff=0.5)
+            hint = f"did you mean {', '.join(near)}?" if near else f"the keys are {', '.join(sorted(known))}"
+            raise UsageError(f"{where}: key {number} is unknown – {hint}")
+
+
+def _corpus(value: str | dict[str, Any], number: int, beside: Path) -> CorpusChoice:
+    table = {"path": value} if isinstance(value, str) else value
+    where = f"bench file: corpus {number}"
+    _check_keys(table, _CORPUS_KEYS, where)
+    path, name, format = table.get("path"), table.get("name", f"corpus-{number}"), table.get("format")
+    if not isinstance(path, str) or not isinstance(name, str) or not isinstance(format, str | None):
+        raise UsageError(f"{where}: write {{path = PATH, name = NAME, format = FORMAT}}, the last two if need be")
+    if not name.strip() or any(sign in name for sign in "/\\:\0") or set(name) == {"."} or not name.isprintable():
+        raise UsageError(f"{where}: its name is to be a folder's – write it in letters, digits and dashes")
+    return CorpusChoice(str(beside / path), name, format)
+
+
+_FILES = ("label-map", "training-manifest")
+
+
+def _typed(key: str, value: Any, beside: Path) -> list[str]:
+    """An option as it would be typed: true is a bare flag, false none, a list one after the other."""
+    if isinstance(value, list):
+        return [part for one in value for part in _typed(key, one, beside)]
+    if isinstance(value, bool):
+        return [f"--{key}"] if value else []
+    if key in _FILES and value != "none":
+        value = beside / str(value)
+    return [f"--{key}={value}"]

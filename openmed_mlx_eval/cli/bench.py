@@ -1,0 +1,132 @@
+"""`bench`: several models scored in turn, each into a folder of its own, and a table of them with its Pareto front."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from ..errors import EvaluationError, UsageError
+from ..reporting.files import RunFolder
+from .options import corpus_options, model_options, run_files, run_folder, scoring_of, scoring_options
+from .run import progress_bar
+
+if TYPE_CHECKING:
+    from ..bench import CorpusChoice, Outcome
+    from ..benchmark import RunOptions
+
+_OWN = ("models", "corpus", "output", "as_json", "quiet")
+
+
+@click.command(help="Score MODELS in turn, past one that fails; or what a file such as night.toml says.")
+@click.argument("models", nargs=-1, required=True, metavar="MODELS...|FILE.toml")
+@click.option("--corpus", metavar="PATH", help="A file or a folder.")
+@corpus_options
+@model_options
+@scoring_options
+@click.option(
+    "--cold-start", type=click.IntRange(min=1), metavar="N", help="Measure N fresh processes of each model, and p95 of documents."
+)
+@click.option("--output", required=True, metavar="DIR", help="Write a folder for each model, bench.json, bench.md and runs.html.")
+@click.option("--json", "as_json", is_flag=True, help="Print bench.json instead of a table.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    models: Sequence[str],
+    corpus: str | None,
+    output: str,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    from ..bench import CorpusChoice, bench
+    from ..reporting.bench import bench_section
+    from ..reporting.text import print_tables, printable
+
+    if len(models) == 1 and models[0].endswith(".toml"):
+        models, corpora, chosen = _night(context, models[0])
+    elif corpus is None:
+        raise UsageError("--corpus is missing – give a corpus, or a file such as night.toml")
+    else:
+        corpora, chosen = (CorpusChoice(corpus, options["suite"] or "corpus"),), _options(options)
+    with run_folder(output) as folder:
+        assert folder is not None  # --output is required
+        block = _scored(folder, bench(models, corpora, chosen, progress=None if quiet else progress_bar), quiet=quiet)
+    if as_json:
+        click.echo(_json(block), nl=False)
+    else:
+        print_tables([], [bench_section(block)])
+    failures = block["failures"]
+    if failures:
+        named = "; ".join(f"{one['model']} on {one['corpus']} ({one['message']})" for one in failures)
+        raise EvaluationError(printable(f"{len(failures)} of {len(failures) + len(block['runs'])} runs failed: {named}"))
+
+
+def _scored(folder: RunFolder, outcomes: Iterable[Outcome], *, quiet: bool) -> dict[str, Any]:
+    """bench.json, written after each run with the run's own files, so that a night cut short has its table."""
+    from ..reporting.bench import bench_block, to_markdown
+    from ..reporting.text import printable
+
+    runs: list[tuple[str, str, str, Mapping[str, Any]]] = []
+    failures: list[tuple[str, str, str]] = []
+    block: dict[str, Any] = {}
+    for outcome in outcomes:
+        made = outcome.result
+        if made is not None:
+            files = run_files(made.report, made.prediction_lines(), made.document_lines())
+            RunFolder(folder.path / outcome.folder).write(files)
+            runs.append((outcome.model, outcome.corpus, outcome.folder, made.report))
+        else:
+            failures.append((outcome.model, outcome.corpus, str(outcome.failure)))
+            if not quiet:
+                click.echo(printable(f"error: {outcome.model} on {outcome.corpus}: {outcome.failure}"), err=True)
+        block = bench_block(runs, failures)
+        folder.write({"bench.json": [_json(block)], "bench.md": [to_markdown(block)]})
+    if len(runs) > 1:
+        _write_page(folder, [report for *_, report in runs])
+    return block
+
+
+def _options(options: dict[str, Any]) -> RunOptions:
+    from ..benchmark import RunOptions
+
+    return RunOptions(scoring=scoring_of(options), **options)
+
+
+def _night(context: click.Context, path: str) -> tuple[Sequence[str], Sequence[CorpusChoice], RunOptions]:
+    """What the file says; its options are checked as if they had been typed."""
+    from ..bench_night import load_night
+
+    typed = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if any(name not in _OWN or name == "corpus" for name in typed):
+        raise UsageError("options stand in the bench file, under [options] – give --output, --json and --quiet beside it alone")
+    known = {
+        option.removeprefix("--")
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option) and parameter.name not in _OWN
+        for option in parameter.opts
+    }
+    night = load_night(path, known)
+    with context.command.make_context("bench file", [*night.arguments, "--output", "", path]) as asked:
+        options = {name: value for name, value in asked.params.items() if name not in _OWN}
+    return night.models, night.corpora, _options(options)
+
+
+def _write_page(folder: RunFolder, reports: Sequence[Mapping[str, Any]]) -> None:
+    """runs.html, where the `report` extra is installed; bench.md says the same without."""
+    from ..reporting.side_by_side import comparison_html
+
+    try:
+        page = comparison_html(reports)
+    except UsageError:
+        return
+    folder.write({"runs.html": [page]})
+
+
+def _json(block: Mapping[str, Any]) -> str:
+    return json.dumps(block, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
