@@ -43,17 +43,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(words: list[str], folder: Path, codes: tuple[int, ...] = (0,)) -> None:
+def call(words: list[str], folder: Path, codes: tuple[int, ...] = (0,)) -> str:
     command = [sys.executable, "-m", "openmed_mlx_eval", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode in codes, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_of_the_pages_run(line: str, place: Path, tmp_path: Path) -> None:
     _, *words = shlex.split(line)
     if NEEDS_MORE & set(words):
-        return call([*words, "--help"], tmp_path)
+        call([*words, "--help"], tmp_path)
+        return
     if "mlx" in line.replace("openmed-mlx-eval", ""):
         pytest.importorskip("mlx.core")
     names = {"SRC": model_path(), "ANSWERS.jsonl": place / "ANSWERS.jsonl", "devel.tsv": place / "devel.tsv"}
@@ -62,7 +64,7 @@ def test_commands_of_the_pages_run(line: str, place: Path, tmp_path: Path) -> No
     if "--certify" in words:
         names["devel.tsv"] = corpus_path()
     # A certificate, or the bounds of a parity with half precision, may be refused; that is an answer too.
-    return call([str(names.get(word, word)) for word in words], tmp_path, (0, 3) if words[0] in ("convert", "parity") else (0,))
+    call([str(names.get(word, word)) for word in words], tmp_path, (0, 3) if words[0] in ("convert", "parity") else (0,))
 
 
 def test_there_are_commands_to_run() -> None:
@@ -98,3 +100,12 @@ def test_help_in_the_pages_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> N
 
     written = (ROOT / "docs" / "commands.md").read_text("utf-8")
     assert words(command_help.page()) == words(written), "run python scripts/command_help.py --write"
+
+
+def test_the_night_of_benchmarks_shown_is_one(tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs" / "scale.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    block = re.sub('"(models/small|models/large)"', f'"{model_path().as_posix()}"', block).replace("cold-start = 5\n", "")
+    block = block.replace("notes.jsonl", corpus_path().as_posix()).replace("limit = 500", "limit = 1\nbootstrap = 0")
+    (tmp_path / "devel.tsv").write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
+    (tmp_path / "night.toml").write_text(block, encoding="utf-8")
+    assert call(["bench", "night.toml", "--output", "out"], tmp_path).count("anatomy") == 2

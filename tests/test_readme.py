@@ -77,15 +77,6 @@ def test_readme_command_runs(line: str, saved_run: Path, shards: dict[str, Path]
     call([str(names.get(word, word)) for word in words], tmp_path)
 
 
-def test_readme_bench_night_is_one(tmp_path: Path) -> None:
-    (block,) = (block for block in blocks("text") if block.startswith("models = "))
-    block = re.sub('"(models/small|models/large)"', f'"{model_path().as_posix()}"', block).replace("cold-start = 5\n", "")
-    block = block.replace("notes.jsonl", corpus_path().as_posix()).replace("limit = 500", "limit = 1\nbootstrap = 0")
-    (tmp_path / "devel.tsv").write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
-    (tmp_path / "night.toml").write_text(block, encoding="utf-8")
-    assert call(["bench", "night.toml", "--output", "out"], tmp_path).count("anatomy") == 2
-
-
 def test_readme_python_runs() -> None:
     (block,) = blocks("python")
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True)
