@@ -42,14 +42,15 @@ def band(padding: Any, sequences: int, length: int, before: int | None, after: i
     return Band(seen if padding is None else seen & (padding | itself))
 
 
-def banded_attention(q: Any, k: Any, v: Any, band: Band) -> Any:
+def banded_attention(q: Any, k: Any, v: Any, band: Band, scale: float | None = None, sinks: Any = None) -> Any:
     """See `engines.base.Ops`; tensors are (sequences, length, heads, d)."""
     sequences, length, heads, width = q.shape
     if band.block:
         q = _own_blocks(q, band.block)
         k, v = (_three_blocks(x, band.block) for x in (k, v))
     q, k, v = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
-    context = mx.fast.scaled_dot_product_attention(q, k, v, scale=width**-0.5, mask=band.mask)
+    scale = width**-0.5 if scale is None else scale
+    context = mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=band.mask, sinks=sinks)
     return context.transpose(0, 2, 1, 3).reshape(sequences, -1, heads * width)[:, :length]
 
 

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from ...errors import ModelError
+from ..safetensors import Array
 from .base import Config, number
 
 FULL, SLIDING = "full_attention", "sliding_attention"
@@ -33,6 +36,12 @@ def rotary_base(config: Config, layer_type: str | None = None, *, legacy: str = 
                 raise ModelError(f"config.json: {name} must be greater than 0 and finite")
             return base
     return default
+
+
+def frequencies(base: float, width: int) -> Array:
+    """float32 (width/2,): base^(-2i/width), radians a position (Su et al. 2021, arXiv:2104.09864)."""
+    powers: Array = (base ** -(np.arange(0, width, 2) / width)).astype(np.float32)
+    return powers
 
 
 def _refuse_scaling(parameters: Any, key: str) -> None:
