@@ -14,7 +14,9 @@ from test_transformers_logits import assert_parity, engines, saved, sequences
 
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.decoding import softmax
+from openmed_mlx_eval.runtime.families import family_of
 from openmed_mlx_eval.runtime.families.privacy_filter import PrivacyFilterConfig
+from openmed_mlx_eval.runtime.weights import numbered, translated
 
 LONG = {**EXPERTS, "max_position_embeddings": 512}
 RAGGED = (400, 1, 7, 150, 150, 512)
@@ -96,3 +98,22 @@ def test_text_by_its_own_kind_of_tokenizer(tmp_path: Path) -> None:
         assert np.abs(logits - expected).max() < 2e-4
         assert np.abs(softmax(logits) - softmax(expected)).max() < 1e-4
         assert {span.label for span in next(iter(classifier.predict([TEXT])))} <= {"private_person", "secret"}
+
+
+@pytest.mark.parametrize("labels", [33, 221])
+def test_the_published_configuration_names_every_tensor(labels: int) -> None:
+    """1.5 billion parameters on torch's meta device: OpenAI's labels, and as many as the Nemotron form has."""
+    torch = pytest.importorskip("torch")
+    import transformers
+
+    config = transformers.OpenAIPrivacyFilterConfig(num_labels=labels)
+    with torch.device("meta"):
+        model = transformers.OpenAIPrivacyFilterForTokenClassification(config)
+    family = family_of(config.to_dict())
+    found = {}
+    for name, tensor in model.state_dict().items():
+        ours = translated(name.removeprefix("model."), family.names)
+        pattern, number = numbered(ours)
+        found[family.layout.scaled.get(pattern, (ours, 1.0))[0].replace("{i}", number)] = tuple(tensor.shape)
+    assert found == family.shapes({**config.to_dict(), "num_labels": labels})
+    assert family.window(config.to_dict() | {"num_labels": labels}) == 131072

@@ -119,6 +119,24 @@ def test_a_mixture_is_its_formula(engine: str, lengths: list[int], sizes: tuple[
         assert np.abs(y - expected).max() < 1e-4
 
 
+def test_mlx_computes_many_tokens_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlx.core")
+    from openmed_mlx_eval.runtime.engines import mlx_experts
+
+    ops, inputs = batch("mlx", [50, 9])
+    rng = np.random.default_rng(2)
+    router = Linear((Matrix(stored(rng.normal(0, 1, (5, 4)))),), ())
+    stacks = [
+        Experts(Matrix(stored(rng.normal(0, 1, (5, *shape)))), stored(np.zeros((5, shape[1])))) for shape in ((4, 6), (3, 4))
+    ]
+    x = rng.normal(0, 1, (59, 4)).astype(np.float32)
+    whole, parts = [], []
+    for rows, found in ((8192, whole), (7, parts)):
+        monkeypatch.setattr(mlx_experts, "ROWS", rows)
+        found.append(ops.host(ops.mixture(router, *stacks, 2, 1.0, 7.0)(laid_out(inputs, x)), inputs))
+    assert np.abs(whole[0] - parts[0]).max() < 1e-5
+
+
 def test_numpy_widens_only_the_experts_that_are_met() -> None:
     met: list[int] = []
 

@@ -9,6 +9,9 @@ import mlx.core as mx
 
 from .base import Op
 
+ROWS = 8192
+"""Tokens computed at once: gathered, each is there once for every expert it goes to, and a window may be of 131,072 tokens."""
+
 Product = Callable[[Any, Any], Any]
 """(x (rows, inputs), the expert of each row, ascending) → (rows, outputs)."""
 
@@ -18,6 +21,10 @@ def mixture(route: Op, gate_up: Product, down: Product, chosen: int, alpha: floa
 
     def apply(x: Any) -> Any:
         flat = x.reshape(-1, x.shape[-1])
+        parts = [some(flat[first : first + ROWS]) for first in range(0, len(flat), ROWS)]
+        return (parts[0] if len(parts) == 1 else mx.concatenate(parts)).reshape(x.shape)
+
+    def some(flat: Any) -> Any:
         logits = route(flat.astype(mx.float32))
         experts = mx.argpartition(-logits, chosen - 1, axis=-1)[:, :chosen]
         shares = mx.softmax(mx.take_along_axis(logits, experts, axis=-1), axis=-1)
@@ -27,6 +34,6 @@ def mixture(route: Op, gate_up: Product, down: Product, chosen: int, alpha: floa
         gate, up = mx.minimum(gate, limit), mx.clip(up, -limit, limit)
         out = down((up + 1) * gate * mx.sigmoid(alpha * gate), ascending)
         by_token = out[mx.argsort(order)].reshape(-1, chosen, out.shape[-1])
-        return (by_token * shares[..., None]).sum(axis=1).astype(x.dtype).reshape(x.shape)
+        return (by_token * shares[..., None]).sum(axis=1).astype(flat.dtype)
 
     return apply
