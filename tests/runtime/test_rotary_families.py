@@ -119,6 +119,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("eurobert", {"num_attention_heads": 3, "head_dim": None}, "hidden_size is no multiple of num_attention_heads"),
     ("privacy-filter", {"rope_parameters": {**YARN, "rope_type": "longrope"}}, "rotary scaling 'longrope' is not supported"),
     ("privacy-filter", {"rope_parameters": {**YARN, "factor": 0}}, r"rope_parameters\.factor must be greater than 0"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "factor": 0.5}}, "factor of rotary scaling must be at least 1"),
     ("privacy-filter", {"rope_parameters": {**YARN, "mscale": 1.0}}, "rope_parameters: mscale is not supported"),
     ("privacy-filter", {"rope_parameters": {**YARN, "truncate": "no"}}, r"rope_parameters\.truncate must be true or false"),
     ("privacy-filter", {"rope_parameters": {**YARN, "rope_theta": 1}}, "rope_theta must be greater than 1"),

@@ -35,6 +35,8 @@ class Yarn:
     def __post_init__(self) -> None:
         if self.base <= 1:
             raise ModelError("config.json: rope_theta must be greater than 1")
+        if self.factor < 1:
+            raise ModelError("config.json: the factor of rotary scaling must be at least 1")
 
     @property
     def attention(self) -> float:
@@ -44,15 +46,17 @@ class Yarn:
         return 0.1 * log(self.factor) + 1.0 if self.factor > 1 else 1.0
 
     def frequencies(self, width: int) -> Array:
-        """float32 (width/2,), radians a position."""
-        periods = np.float32(self.base) ** (np.arange(0, width, 2, dtype=np.float32) / np.float32(width))
+        """float32 (width/2,), radians a position; rounded step by step as there, since a long text multiplies the difference."""
         low, high = (width * log(self.original / (turns * 2 * pi)) / (2 * log(self.base)) for turns in (self.fast, self.slow))
         if self.truncate:
             low, high = floor(low), ceil(high)
         low, high = max(low, 0), min(high, width - 1)
         high += 0.001 if low == high else 0
         slowed = np.clip((np.arange(width // 2, dtype=np.float32) - np.float32(low)) / np.float32(high - low), 0, 1)
-        frequencies: Array = (1 / (np.float32(self.factor) * periods) * slowed + 1 / periods * (1 - slowed)).astype(np.float32)
+        with np.errstate(all="ignore"):  # of a base or factor beyond any model's
+            periods = np.float32(self.base) ** (np.arange(0, width, 2, dtype=np.float32) / np.float32(width))
+            mixed = 1 / (np.float32(self.factor) * periods) * slowed + 1 / periods * (1 - slowed)
+        frequencies: Array = mixed.astype(np.float32)
         return frequencies
 
     def plain_if_unscaled(self) -> Yarn:
