@@ -98,9 +98,7 @@ def convert(
         raise ModelError("SRC is quantised already, and what rounding took cannot be had back – convert its original")
     rows = artifact.checkpoint.matrix("embeddings.word_embeddings").shape[0]
     TextEncoder.load(artifact.tokenizer).check_vocabulary(rows)
-    family = artifact.family
-    tensors = artifact.checkpoint.tensors
-    planned = plan(tensors, options.dtype, options.quantization, options.keep, family.stored_name, family.whole)
+    planned = plan(artifact.checkpoint.tensors, artifact.family, options.dtype, options.quantization, options.keep)
 
     target = Path(target)
     with staged(target, Path(source), options.force) as folder:

@@ -15,6 +15,7 @@ import numpy as np
 
 from openmed_mlx_eval import __version__
 from openmed_mlx_eval.runtime.artifact import MANIFEST, Artifact
+from openmed_mlx_eval.runtime.calibration import CONFIG_KEY
 from openmed_mlx_eval.runtime.weights import Quantization
 from openmed_mlx_eval.tags import TagScheme
 
@@ -62,6 +63,7 @@ def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization |
     config.setdefault("type_vocab_size", _token_types(artifact))
     for key in {"dtype", "torch_dtype"} & set(config):
         config[key] = dtype
+    config |= artifact.family.artifact_keys(artifact.config)
     config |= {
         "_name_or_path": source_of(artifact)["name"],
         "num_labels": len(artifact.labels),
@@ -72,6 +74,9 @@ def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization |
         "_mlx_weights_format": "safetensors",
         "_mlx_position_offset": _position_offset(artifact),
     }
+    config.pop(CONFIG_KEY, None)
+    if artifact.transition_biases:
+        config[CONFIG_KEY] = dict(artifact.transition_biases)
     config.pop("_mlx_quantization", None)
     if quantization:
         config["_mlx_quantization"] = _described(quantization)

@@ -7,11 +7,14 @@ afterwards, so memory stays at a few blocks however large the tensor.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from openmed_mlx_eval.errors import UsageError
+from openmed_mlx_eval.runtime.families.base import Family
 from openmed_mlx_eval.runtime.safetensors import Array, StoredTensor
 from openmed_mlx_eval.runtime.weights import Quantization
 
@@ -27,12 +30,16 @@ BLOCK_VALUES = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class PlannedTensor:
-    """One tensor on its way. name: the artifact's. dtype: in which its values, or scales and biases, are stored (F32, F16, BF16)."""
+    """One tensor on its way. name: the artifact's. dtype: in which its values, or scales and biases, are stored (F32, F16, BF16).
+
+    stack: whether it is `weights.Experts`, (experts, inputs, outputs), which are quantised as (experts, outputs, inputs).
+    """
 
     name: str
     source: StoredTensor
     dtype: str
     quantization: Quantization | None
+    stack: bool = False
 
     @property
     def stem(self) -> str:
@@ -43,9 +50,11 @@ class PlannedTensor:
         shape = self.source.shape
         if self.quantization is None:
             return {self.name: Slot(self.dtype, shape)}
-        rows, width = shape
-        parameters = Slot(self.dtype, (rows, width // self.quantization.group_size))
-        words = Slot("U32", (rows, width * self.quantization.bits // 32))
+        if self.stack:
+            shape = (shape[0], shape[2], shape[1])
+        *rows, width = shape
+        parameters = Slot(self.dtype, (*rows, width // self.quantization.group_size))
+        words = Slot("U32", (*rows, width * self.quantization.bits // 32))
         return {self.name: words, f"{self.stem}.scales": parameters, f"{self.stem}.biases": parameters}
 
     def pieces(self) -> Iterator[tuple[str, Array]]:
@@ -57,6 +66,8 @@ class PlannedTensor:
                 continue
             # The rounded values are quantised, as `mx.quantize` of the converted weight would be.
             rounded = StoredTensor(self.name, self.dtype, stored).float32()
+            if self.stack:
+                rounded = np.ascontiguousarray(rounded.swapaxes(1, 2)).reshape(-1, rounded.shape[1])
             words, scales, biases = quantize(rounded, self.quantization)
             yield self.name, words
             yield f"{self.stem}.scales", narrowed(scales, self.dtype)
@@ -66,43 +77,46 @@ class PlannedTensor:
 
 def plan(
     tensors: Mapping[str, StoredTensor],
+    family: Family,
     dtype: str | None,
     quantization: Quantization | None,
     keep: Sequence[str] = (),
-    stored_name: Callable[[str], str] = lambda name: name,
-    whole: Sequence[str] = (),
 ) -> list[PlannedTensor]:
     """How each tensor of a plain checkpoint is written, in order of name.
 
-    stored_name: our name → the artifact's.
     dtype: float32, float16 or bfloat16; None: each as it is stored, float64 as float32, which Metal has not.
-    Linear and embedding layers, the only matrices, are quantised where their width divides by the group size, but for
-    the parts of the model in `keep` and the layers in `whole`.
+    Linear and embedding layers, the only matrices, and stacks of experts are quantised where their width divides by the group
+    size, but for the parts of the model in `keep` and the layers that the family keeps whole.
     """
     unknown = [name for name in keep if name not in KEEP]
     if unknown:
         raise UsageError(f"--keep: {unknown[0]!r} is none of {', '.join(KEEP)}")
     kept = tuple(KEEP[name] for name in keep)
 
+    def stack(name: str) -> bool:
+        return name.endswith(".weight") and family.is_stack(name.removesuffix(".weight"))
+
     def quantized(name: str, tensor: StoredTensor) -> bool:
-        plain = name.startswith(kept) or name.removesuffix(".weight") in whole
-        layer = name.endswith(".weight") and len(tensor.shape) == 2 and not plain
+        plain = name.startswith(kept) or family.is_whole(name.removesuffix(".weight"))
+        layer = name.endswith(".weight") and (len(tensor.shape) == 2 or stack(name)) and not plain
         return layer and quantization is not None and tensor.shape[1] % quantization.group_size == 0
 
     return [
         PlannedTensor(
-            stored_name(name),
+            family.stored_name(name),
             tensor,
             STORED[dtype] if dtype else {"F64": "F32"}.get(tensor.dtype, tensor.dtype),
             quantization if quantized(name, tensor) else None,
+            stack(name),
         )
-        for name, tensor in sorted(tensors.items())
+        for name, tensor in sorted(family.layout.put_together(tensors).items())
     ]
 
 
 def unquantized(planned: Sequence[PlannedTensor]) -> list[str]:
-    """The matrices that stay plain, by the names of their layers."""
-    return [item.stem for item in planned if item.quantization is None and len(item.source.shape) == 2]
+    """The layers that stay plain, by name."""
+    layers = (item for item in planned if item.name.endswith(".weight") and (len(item.source.shape) == 2 or item.stack))
+    return [item.stem for item in layers if item.quantization is None]
 
 
 def _blocks(tensor: StoredTensor) -> Iterator[Array]:

@@ -37,6 +37,18 @@ ROTARY = {
 }
 DECODER = {**ROTARY, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10}
 BIASES = {f"{part}_bias": True for part in ("norm", "attention", "mlp", "classifier")}
+EXPERTS = {
+    **ROTARY,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "intermediate_size": 20,
+    "num_local_experts": 8,
+    "num_experts_per_tok": 3,
+    "sliding_window": 10,
+    "eos_token_id": None,
+}
 RELATIVE = {
     **{key: value for key, value in ENCODER.items() if key != "type_vocab_size"},
     "relative_attention": True,
@@ -77,6 +89,10 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("deberta-v2", "DebertaV2", "float16", {**RELATIVE, **NO_BUCKETS, "embedding_size": 24}),
     ("deberta-v2-convolved", "DebertaV2", "bfloat16", {**RELATIVE, "conv_kernel_size": 3, "conv_act": "gelu"}),
     ("deberta-v3", "DebertaV2", "float16", RELATIVE),
+    ("privacy-filter", "OpenAIPrivacyFilter", "bfloat16", EXPERTS),
+    ("privacy-filter-plain", "OpenAIPrivacyFilter", "float16",
+     {**EXPERTS, "num_key_value_heads": 6, "attention_bias": False, "sliding_window": 3, "swiglu_limit": 1.0,
+      "token_classification_bias": False, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}),
 )  # fmt: skip
 
 

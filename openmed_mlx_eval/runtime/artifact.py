@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import ModelError
+from .calibration import CALIBRATION, CONFIG_KEY, biases, calibrated
 from .families import family_of
 from .families.base import Config, Family
 from .safetensors import StoredTensor, open_safetensors
@@ -30,8 +31,9 @@ PICKLE_COMMAND = "openmed-mlx-eval convert DIR OUT"
 class Artifact:
     """A checked model directory. Tensors are mapped, not read.
 
-    name: the directory's own name, or the repository's of a snapshot in the Hugging Face cache. labels: id → label as in the files. window: tokens a sequence may have,
-    special tokens included. files: those that were opened.
+    name: the directory's own name, or the repository's of a snapshot in the Hugging Face cache. labels: id → label as in
+    the files. window: tokens a sequence may have, special tokens included. files: those that were opened.
+    transition_biases: for Viterbi, by the keys of viterbi.BIASES.
     """
 
     directory: Path
@@ -44,6 +46,7 @@ class Artifact:
     window: int
     tokenizer: Path
     files: tuple[Path, ...]
+    transition_biases: Mapping[str, float]
 
     @property
     def dtype(self) -> str:
@@ -101,10 +104,13 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
                 raise ModelError(f"tensor {name!r} stands in two weight files – keep the files of one checkpoint only")
             tensors[name] = tensor
     quantization = _quantization(manifest, config)
-    checkpoint = Checkpoint(renamed(tensors, family.names, family.prefixes, family.ignored), quantization)
+    shapes = family.shapes(config)
+    known = renamed(tensors, {**family.names, **family.layout.names}, family.prefixes, family.ignored)
+    checkpoint = Checkpoint(family.layout.taken_apart(known, shapes), quantization)
     _check_head(checkpoint, labels)
-    checkpoint.check(family.shapes(config))
-    optional = (manifest_path if manifest else None, labels_path)
+    checkpoint.check(shapes)
+    calibration = inside(root, CALIBRATION) if manifest is None and (root / CALIBRATION).exists() else None
+    optional = (manifest_path if manifest else None, labels_path, calibration)
     return Artifact(
         directory=root,
         name=_name_of(root.resolve()),
@@ -116,6 +122,9 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
         window=family.window(config),
         tokenizer=tokenizer,
         files=(config_path, tokenizer, *weights, *(path for path in optional if path)),
+        transition_biases=(
+            calibrated(read_object(calibration)) if calibration else biases(config.get(CONFIG_KEY), config_path.name)
+        ),
     )
 
 

@@ -92,7 +92,7 @@ class TokenClassifier:
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
         artifact = artifact or open_artifact(directory, verify=verify)
-        decoder = Decoder.of(rename(artifact.labels), aggregation)
+        decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases)
         lap("weights")
         encoder = TextEncoder.load(artifact.tokenizer)
         encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it

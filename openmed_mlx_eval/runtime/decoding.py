@@ -7,6 +7,7 @@ piece of text is empty or white space is seen by the model but says nothing: it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,15 +41,19 @@ class Decoder:
     constraints: Constraints | None
 
     @classmethod
-    def of(cls, labels: tuple[str, ...], aggregation: str) -> Decoder:
-        """Raises ModelError for labels that name nothing (LABEL_0 …): there is nothing to compare with gold."""
+    def of(cls, labels: tuple[str, ...], aggregation: str, biases: Mapping[str, float] | None = None) -> Decoder:
+        """biases: the model's for `viterbi`, by the keys of viterbi.BIASES.
+
+        Raises ModelError for labels that name nothing (LABEL_0 …): there is nothing to compare with gold.
+        """
         if nameless(labels):
             raise ModelError(
                 f"the model's {len(labels)} labels have no names (LABEL_0 …) – give them with --label-map FILE, "
                 'a JSON object such as {"LABEL_0": "O", "LABEL_1": "B-NAME"} that names every one'
             )
         scheme = TagScheme.of(labels)
-        constraints = Constraints.of([scheme.split(label) for label in labels]) if aggregation == "viterbi" else None
+        viterbi = aggregation == "viterbi"
+        constraints = Constraints.of([scheme.split(label) for label in labels], biases) if viterbi else None
         return cls(labels, scheme, aggregation, constraints)
 
     def spans(self, encoded: Encoded, logits: Array, encoder: TextEncoder) -> list[Span]:

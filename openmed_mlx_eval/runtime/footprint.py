@@ -89,7 +89,7 @@ def _alternatives(artifact: Artifact, ops: Ops) -> Iterator[tuple[str, float]]:
         matrices = sum(
             tensor.array.size
             for name, tensor in checkpoint.tensors.items()
-            if len(tensor.shape) == 2 and not name.endswith(QUANTIZED_PARTS)
+            if (len(tensor.shape) == 2 or artifact.family.is_stack(name.removesuffix(".weight"))) and name.endswith(".weight")
         )
         for bits, size in QUANTIZED_BYTES.items():
             how = f"an artifact of `openmed-mlx-eval convert --quantize {bits}`, with {mlx}--dtype float16"

@@ -44,7 +44,7 @@ class StoredTensor:
     def shape(self) -> tuple[int, ...]:
         return tuple(self.array.shape)
 
-    def float32(self, rows: Array | slice = slice(None)) -> Array:
+    def float32(self, rows: Array | slice | int = slice(None)) -> Array:
         """Values as float32, of the named rows alone if given; a view where they are stored as float32."""
         return widened(self.array[rows], self.dtype)
 

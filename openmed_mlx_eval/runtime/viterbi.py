@@ -1,31 +1,45 @@
 """Viterbi decoding under a tag scheme: the most probable tag sequence among those the scheme allows.
 
-Viterbi 1967; transitions are only allowed or forbidden, no weight is learned. With two tags an entity (IOB) an
-I- must continue its own entity; with four (IOBES, BILOU) an entity must also be ended. Where a label has no B-,
-its I- may begin an entity.
+Viterbi 1967; transitions are allowed or forbidden, and a model may come with six biases that favour some of them. With
+two tags an entity (IOB) an I- must continue its own entity; with four (IOBES, BILOU) an entity must also be ended. Where
+a label has no B-, its I- may begin an entity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .safetensors import Array
 
+BIASES = {
+    "transition_bias_background_stay": ("O", "O"),
+    "transition_bias_background_to_start": ("O", "BS"),
+    "transition_bias_inside_to_continue": ("BI", "I"),
+    "transition_bias_inside_to_end": ("BI", "E"),
+    "transition_bias_end_to_background": ("ES", "O"),
+    "transition_bias_end_to_start": ("ES", "BS"),
+}
+"""Of OpenAI's Privacy Filter, by the keys of its viterbi_calibration.json: added to log-probabilities at transitions between
+tags of these prefixes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """first, last: (labels,) and step: (labels before, labels after); 0.0 where allowed, -inf where not. float32."""
+    """first, last: (labels,) and step: (labels before, labels after); -inf where forbidden, else 0.0 or a bias. float32."""
 
     first: Array
     step: Array
     last: Array
 
     @classmethod
-    def of(cls, tags: Sequence[tuple[str, str]]) -> Constraints:
-        """From (prefix, label) of each tag id, prefixes in O, B, I, E, S as `TagScheme.split` gives them."""
+    def of(cls, tags: Sequence[tuple[str, str]], biases: Mapping[str, float] | None = None) -> Constraints:
+        """From (prefix, label) of each tag id, prefixes in O, B, I, E, S as `TagScheme.split` gives them.
+
+        biases: by the keys of BIASES; a key that is not there is 0.
+        """
         begins = {label for prefix, label in tags if prefix == "B"}
         ends = {label for prefix, label in tags if prefix == "E"}
 
@@ -43,9 +57,13 @@ class Constraints:
         def cost(allowed: Sequence[object]) -> Array:
             return np.asarray(np.where(np.array(allowed, dtype=bool), np.float32(0), np.float32(-np.inf)))
 
+        step = cost([[follows(before, after) for after in tags] for before in tags])
+        for key, bias in (biases or {}).items():
+            before, after = (np.array([tag[0] in prefixes for tag in tags]) for prefixes in BIASES[key])
+            step[np.ix_(before, after)] += np.float32(bias)
         return cls(
             first=cost([opens(tag) for tag in tags]),
-            step=cost([[follows(before, after) for after in tags] for before in tags]),
+            step=step,
             last=cost([closes(tag) for tag in tags]),
         )
 

@@ -45,9 +45,9 @@ class Matrix:
     def shape(self) -> tuple[int, ...]:
         if self.quantization is None:
             return self.values.shape
-        return (self.values.shape[0], self.values.shape[1] * 32 // self.quantization.bits)
+        return (*self.values.shape[:-1], self.values.shape[-1] * 32 // self.quantization.bits)
 
-    def float32(self, rows: Array | slice = slice(None)) -> Array:
+    def float32(self, rows: Array | slice | int = slice(None)) -> Array:
         """Values as float32, dequantised where need be; of the named rows alone if given."""
         if self.quantization is None or self.scales is None or self.biases is None:
             return self.values.float32(rows)
@@ -68,6 +68,23 @@ class Linear:
 
     matrices: tuple[Matrix, ...]
     biases: tuple[StoredTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """Linear layers of one shape, of which a router chooses some for each token.
+
+    matrix: plain (experts, inputs, outputs), as transformers and OpenMed have it; quantised (experts, outputs, inputs), since
+    what shares a scale are inputs. bias: (experts, outputs).
+    """
+
+    matrix: Matrix
+    bias: StoredTensor
+
+    def float32(self, expert: int) -> Array:
+        """One expert's weight, (inputs, outputs)."""
+        values = self.matrix.float32(expert)
+        return values if self.matrix.quantization is None else values.T
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,9 @@ class Checkpoint:
         biases = tuple(self._tensors[f"{name}.bias"] for name in names if f"{name}.bias" in self)
         return Linear(tuple(map(self.matrix, names)), biases)
 
+    def experts(self, name: str) -> Experts:
+        return Experts(self.matrix(name), self._tensors[f"{name}.bias"])
+
     def norm(self, name: str) -> Norm:
         return Norm(self._tensors[f"{name}.weight"], self._tensors.get(f"{name}.bias"))
 
@@ -125,7 +145,8 @@ class Checkpoint:
     def _logical(self, name: str) -> tuple[int, ...]:
         stem = name.removesuffix(".weight")
         if name.endswith(".weight") and f"{stem}.scales" in self._tensors:
-            return self.matrix(stem).shape
+            *several, outputs, inputs = self.matrix(stem).shape
+            return (*several, inputs, outputs) if several else (outputs, inputs)  # of experts: see there
         return self._tensors[name].shape
 
     def check(self, expected: Mapping[str, tuple[int, ...]]) -> None:
@@ -164,10 +185,10 @@ class Checkpoint:
         if self._quantization is None:
             return "quantised, but the artifact does not say with how many bits"
         packed = self._tensors[f"{stem}.weight"]
-        if len(present) != 2 or packed.dtype != "U32" or len(packed.shape) != 2:
+        if len(present) != 2 or packed.dtype != "U32" or len(packed.shape) not in (2, 3):
             return "quantised, but not as packed uint32 with scales and biases"
-        groups = packed.shape[1] * 32 // self._quantization.bits / self._quantization.group_size
-        if any(self._tensors[stem + part].shape != (packed.shape[0], groups) for part in QUANTIZED_PARTS):
+        groups = packed.shape[-1] * 32 // self._quantization.bits / self._quantization.group_size
+        if any(self._tensors[stem + part].shape != (*packed.shape[:-1], groups) for part in QUANTIZED_PARTS):
             return f"scales or biases do not fit {self._quantization.bits} bits in groups of {self._quantization.group_size}"
         return None
 
@@ -187,22 +208,35 @@ def renamed(
 ) -> dict[str, StoredTensor]:
     """The tensors under this project's names; a name no table knows keeps its own, to be reported as unexpected.
 
-    names: a family's {checkpoint's stem: our stem}, `{i}` for the layer number. prefixes: what a checkpoint may
-    put before every name (`bert.`, `model.`, none). ignored: stems that token classification has no use for.
+    names: a family's {checkpoint's stem: our stem}, `{i}` for the layer number; where the last part has another name too, whole
+    names. prefixes: what a checkpoint may put before every name (`bert.`, `model.`, none). ignored: stems that token
+    classification has no use for.
     """
     prefix = re.compile(rf"^(?:model\.)?(?:(?:{'|'.join(map(re.escape, prefixes))})\.)?")
     result: dict[str, StoredTensor] = {}
     for original, tensor in tensors.items():
-        stem, _, part = prefix.sub("", original).rpartition(".")
-        if f"{stem}.{part}".startswith(tuple(ignored)):
+        theirs = prefix.sub("", original)
+        if theirs.startswith(tuple(ignored)):
             continue
-        number = _LAYER.search(stem)
-        pattern = names.get(_LAYER.sub(".{i}.", stem, count=1), stem)
-        name = pattern.replace("{i}", number[1] if number else "") + "." + _PARTS.get(part, part)
+        name = translated(theirs, names)
         if name in result:
             raise ModelError(f"two tensors of the checkpoint are both {name!r} – it holds more than one model")
         result[name] = tensor
     return result
+
+
+def translated(name: str, names: Mapping[str, str]) -> str:
+    """A tensor's name by a table such as `renamed` takes; a name it does not know is only given today's last part."""
+    pattern, number = numbered(name)
+    stem, _, part = pattern.rpartition(".")
+    found = names.get(pattern) or f"{names.get(stem, stem)}.{_PARTS.get(part, part)}"
+    return found.replace("{i}", number)
+
+
+def numbered(name: str) -> tuple[str, str]:
+    """A name with `{i}` for its first number, and that number; ("…", "") where it has none."""
+    number = _LAYER.search(name)
+    return _LAYER.sub(".{i}.", name, count=1), number[1] if number else ""
 
 
 _LAYER = re.compile(r"\.(\d+)\.")

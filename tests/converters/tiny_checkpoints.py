@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from openmed_mlx_eval.converters.dtypes import narrowed
 from openmed_mlx_eval.converters.safetensors_writer import Slot, write_safetensors
 from openmed_mlx_eval.runtime.families import family_of
+from openmed_mlx_eval.runtime.weights import numbered, translated
 
 WORDS = ("left", "right", "kidney", "lung", "biopsy", "of", "the", "fever", "Quill", "ward", "7", "##s", ".", ",")
 LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
 MODEL_TYPES = (
     "bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert", "deberta-v2",
+    "openai_privacy_filter",
 )  # fmt: skip
 
 
@@ -45,6 +46,9 @@ def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
     if model_type == "deberta-v2":
         relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 16, "share_att_key": True}
         config |= {**relative, "norm_rel_ebd": "layer_norm", "position_biased_input": False, "type_vocab_size": 0}
+    if model_type == "openai_privacy_filter":
+        mixture = {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 8, "pad_token_id": None}
+        config |= {"num_key_value_heads": 1, "head_dim": 16, "eos_token_id": None, **mixture}
     if model_type == "electra":
         config["embedding_size"] = hidden // 2
     return {**config, **more}
@@ -55,14 +59,15 @@ def random_tensors(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
     family = family_of(config)
     rng = np.random.default_rng(seed)
     original = {ours: theirs for theirs, ours in family.names.items()}
+    units = {ours: unit for unit, (ours, _) in family.layout.scaled.items()}
     tensors: dict[str, Any] = {}
     for name, shape in family.shapes({**config, "num_labels": len(config["id2label"])}).items():
         stem, _, part = name.rpartition(".")
-        number = re.search(r"\.(\d+)\.", stem)
-        theirs = original[re.sub(r"\.\d+\.", ".{i}.", stem)].replace("{i}", number[1] if number else "")
+        pattern, number = numbered(name)
+        theirs = translated(units.get(pattern, pattern).replace("{i}", number), original)
         prefix = "" if stem == "classifier" else family.prefixes[0] + "."
         values = rng.normal(0, 0.3, shape).astype(np.float32)
-        tensors[f"{prefix}{theirs}.{part}"] = values + 1 if len(shape) == 1 and part == "weight" else values
+        tensors[f"{prefix}{theirs}"] = values + 1 if len(shape) == 1 and part == "weight" else values
     if "pooler." in family.ignored:
         tensors[f"{family.prefixes[0]}.pooler.dense.weight"] = rng.normal(0, 1, (4, 4)).astype(np.float32)
     return tensors

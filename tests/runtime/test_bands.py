@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from openmed_mlx_eval.errors import ModelError
 from openmed_mlx_eval.runtime.engines import open_engine
 from openmed_mlx_eval.runtime.engines.base import ACTIVATIONS
+from openmed_mlx_eval.runtime.families.rotary import frequencies
 from openmed_mlx_eval.runtime.safetensors import StoredTensor
 from openmed_mlx_eval.runtime.weights import Norm
 
@@ -131,7 +132,7 @@ def test_rotary_turns_pairs_of_halves(engine: str, base: float) -> None:
     first, second = x[..., :8].astype(np.float64), x[..., 8:].astype(np.float64)
     cosine, sine = np.cos(angles), np.sin(angles)
     expected = np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
-    rotary = ops.rotary(base, 16)
+    rotary = ops.rotary(frequencies(base, 16))
     for _ in range(2):  # the second time its tables are there
         turned = by_tokens(ops, inputs, rotary(by_heads(ops, inputs, x), inputs))
         assert np.abs(turned.reshape(x.shape) - expected).max() < 1e-3

@@ -16,6 +16,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 FOLDERS = (
     "bert", "camembert", "deberta-v2", "deberta-v2-convolved", "deberta-v3", "distilbert", "electra", "electra-narrow",
     "modernbert", "modernbert-biased", "eurobert", "eurobert-biased", "qwen3", "qwen3-bidirectional", "roberta", "xlm-roberta",
+    "privacy-filter", "privacy-filter-plain",
 )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def load(folder: Path, engine: str = "mlx", **options: Any) -> TokenClassifier:
 
 
 @needs_compiler
-@pytest.mark.parametrize("family", ["bert", "deberta-v3", "modernbert"])
+@pytest.mark.parametrize("family", ["bert", "deberta-v3", "modernbert", "privacy-filter"])
 def test_compiled_is_uncompiled(family: str) -> None:
     rng = np.random.default_rng(2)
     lengths = (33, 40, 40, 31, 7, 1, 38, 40, 12)  # nine: one more sequence fills the batch up

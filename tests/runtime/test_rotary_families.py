@@ -22,7 +22,8 @@ from openmed_mlx_eval.runtime.tokenization import TextEncoder
 from .tiny_models import SPECIAL, WORDS, byte_bpe, network_logits, under_the_padding
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
-FOLDERS = ("modernbert", "modernbert-biased", "qwen3", "qwen3-bidirectional", "eurobert", "eurobert-biased")
+FOLDERS = ("modernbert", "modernbert-biased", "qwen3", "qwen3-bidirectional", "eurobert", "eurobert-biased",
+           "privacy-filter", "privacy-filter-plain")  # fmt: skip
 ENGINES = ["numpy", pytest.param("mlx", marks=pytest.mark.skipif(find_spec("mlx") is None, reason="mlx is not installed"))]
 
 
@@ -70,7 +71,11 @@ def test_half_precision_stays_near_float32(folder: str, dtype: str) -> None:
     text = "nephritis of the left kidney . quill , ward 7 " * 20
     exact = TokenClassifier.load(GOLDEN / folder, engine="numpy").logits(text)[1]
     rough = TokenClassifier.load(GOLDEN / folder, engine="mlx", device="cpu", dtype=dtype).logits(text)[1]
-    assert 0 < np.abs(rough - exact).max() < (0.05 if dtype == "float16" else 0.4) * np.abs(exact).max()
+    # A token near the border between two experts may go to the other one: there the largest difference says nothing.
+    difference = np.abs(rough - exact)
+    worst = np.quantile(difference, 0.9) if folder.startswith("privacy-filter") else difference.max()
+    assert 0 < worst < (0.05 if dtype == "float16" else 0.4) * np.abs(exact).max()
+    assert np.isfinite(rough).all()
 
 
 def changed(tmp_path: Path, folder: str, **changes: Any) -> Path:
@@ -108,6 +113,21 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("qwen3", {"is_causal": True, "use_bidirectional_attention": True}, "contradict each other"),
     ("qwen3", {"use_bidirectional_attention": "all"}, "use_bidirectional_attention must be true or false"),
     ("eurobert", {"num_attention_heads": 3, "head_dim": None}, "hidden_size is no multiple of num_attention_heads"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "rope_type": "longrope"}}, "rotary scaling 'longrope' is not supported"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "factor": 0}}, r"rope_parameters\.factor must be greater than 0"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "factor": 0.5}}, "factor of rotary scaling must be at least 1"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "mscale": 1.0}}, "rope_parameters: mscale is not supported"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "truncate": "no"}}, r"rope_parameters\.truncate must be true or false"),
+    ("privacy-filter", {"rope_parameters": {**YARN, "rope_theta": 1}}, "rope_theta must be greater than 1"),
+    ("privacy-filter", {"rope_parameters": {**PLAIN, "partial_rotary_factor": 0.5}}, "partial_rotary_factor is not supported"),
+    ("privacy-filter", {"rope_parameters": [1]}, "rope_parameters must be an object"),
+    ("privacy-filter", {"quantization_config": {"quant_method": "mxfp4"}}, "quantization_config: only weights that are plain"),
+    ("privacy-filter", {"num_experts_per_tok": 9}, "more experts a token than experts"),
+    ("privacy-filter", {"num_key_value_heads": 4}, "num_attention_heads is no multiple of num_key_value_heads"),
+    ("privacy-filter", {"head_dim": 7}, "head_dim must be even"),
+    ("privacy-filter", {"sliding_window": -1}, "sliding_window must be an integer of at least 0"),
+    ("privacy-filter", {"swiglu_limit": 0}, "swiglu_limit must be greater than 0"),
+    ("privacy-filter", {"bidirectional_left_context": -1}, "bidirectional_left_context must be an integer of at least 0"),
     ("eurobert", {"max_position_embeddings": 0}, "max_position_embeddings must be an integer of at least 1"),
 ]  # fmt: skip
 
@@ -120,10 +140,15 @@ def test_what_a_configuration_cannot_ask_for_is_named(tmp_path: Path, folder: st
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 80) | st.floats() | st.sampled_from(["default", "yarn", "full_attention", "x"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["rope_type", "rope_theta", "full_attention"]), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
+        st.sampled_from(["rope_type", "rope_theta", "full_attention", "factor", "beta_fast", "original_max_position_embeddings"]),
+        inner,
+    ),
 )  # fmt: skip
 KEYS = ("rope_parameters", "rope_scaling", "layer_types", "is_causal", "sliding_window", "use_sliding_window", "head_dim",
-        "num_key_value_heads", "norm_bias", "local_attention", "max_window_layers", "rms_norm_eps", "hidden_size")  # fmt: skip
+        "num_key_value_heads", "norm_bias", "local_attention", "max_window_layers", "rms_norm_eps", "hidden_size",
+        "num_local_experts", "experts_per_token", "rope_scaling_factor", "bidirectional_right_context", "swiglu_limit",
+        "rope_theta", "initial_context_length", "classifier_bias")  # fmt: skip
 
 
 @settings(max_examples=150)

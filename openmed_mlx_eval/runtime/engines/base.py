@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..safetensors import Array, StoredTensor
-from ..weights import Linear, Matrix, Norm
+from ..weights import Experts, Linear, Matrix, Norm
 
 ACTIVATIONS = (
     "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish", "tanh",
@@ -104,11 +104,11 @@ class Ops(Protocol):
     def gated(self, activation: str) -> Op:
         """x (…, 2·width) → activation(first half) · second half, a new tensor. Raises ModelError for an unknown name."""
 
-    def rotary(self, base: float, width: int) -> Callable[[Any, Inputs], Any]:
+    def rotary(self, frequencies: Array, *, neighbours: bool = False) -> Callable[[Any, Inputs], Any]:
         """(x, inputs) → x, of `heads`, with each head turned by its token's position; x is overwritten.
 
-        Halves are paired, (x[i], x[i + width/2]), at frequencies base^(-2i/width) (Su et al. 2021, arXiv:2104.09864).
-        Positions must count from 0 in each sequence.
+        frequencies: float32 (width/2,), radians a position. Halves are paired, (x[i], x[i + width/2]), or with `neighbours`
+        (x[2i], x[2i + 1]) (Su et al. 2021, arXiv:2104.09864). Positions must count from 0 in each sequence.
         """
 
     def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Any:
@@ -117,11 +117,21 @@ class Ops(Protocol):
         None: all there are. Made once a batch, for all layers that see alike.
         """
 
-    def banded_attention(self, q: Any, k: Any, v: Any, band: Any) -> Any:
-        """softmax(q·kᵀ/√d)·v over the tokens in `band`, itself always one of them: → (tokens, heads·d); q is overwritten.
+    def banded_attention(self, q: Any, k: Any, v: Any, band: Any, *, scale: float | None = None, sinks: Any = None) -> Any:
+        """softmax(scale·q·kᵀ)·v over the tokens in `band`, itself always one of them: → (tokens, heads·d); q is overwritten.
 
         q, k, v: of `heads`. k and v have as many heads as each other; their number divides q's, and each serves
-        that many neighbouring ones.
+        that many neighbouring ones. scale: 1/√d if not given. sinks: from `sinks`; a logit for each head that takes its
+        share of the softmax and adds nothing to the sum (Xiao et al. 2023, arXiv:2309.17453).
+        """
+
+    def sinks(self, stored: StoredTensor) -> Any:
+        """What `banded_attention` takes as sinks, of (heads,) logits of base 2."""
+
+    def mixture(self, router: Linear, gate_up: Experts, down: Experts, chosen: int, alpha: float, limit: float) -> Op:
+        """x → Σ softmax(r)ₑ·downₑ((u + 1)·g·σ(alpha·g)) over the `chosen` experts e of the highest router logits r, a new tensor.
+
+        g, u: the halves of gate_upₑ(x), g at most `limit` and u within ±limit. As in gpt-oss (OpenAI 2025, arXiv:2508.10925).
         """
 
     # What disentangled attention needs.

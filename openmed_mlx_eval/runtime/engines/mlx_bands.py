@@ -45,13 +45,13 @@ def band(layout: Padded, before: int | None, after: int | None) -> Band:
     return Band(seen if padding is None else seen & (padding | itself))
 
 
-def banded_attention(q: Any, k: Any, v: Any, band: Band) -> Any:
+def banded_attention(q: Any, k: Any, v: Any, band: Band, scale: float | None = None, sinks: Any = None) -> Any:
     """See `engines.base.Ops`; tensors are (sequences, heads, length, d)."""
     sequences, heads, length, width = q.shape
     if band.block:
         q = _own_blocks(q, band.block)
         k, v = (_three_blocks(x, band.block) for x in (k, v))
-    context = attend(q, k, v, width**-0.5, band.mask)
+    context = attend(q, k, v, width**-0.5 if scale is None else scale, band.mask, sinks)
     if band.block:
         # (sequences · blocks, heads, block, d): blocks are next to each other once heads are behind tokens
         whole = context.transpose(0, 2, 1, 3).reshape(sequences, -1, heads * width)[:, :length]

@@ -76,9 +76,9 @@ def tokens_first(x: Any) -> Any:
     return x.transpose(0, 2, 1, 3).reshape(sequences * length, heads * width)
 
 
-def attend(q: Any, k: Any, v: Any, scale: float, mask: Any) -> Any:
-    """softmax(scale · q·kᵀ)·v; tensors are (sequences, heads, length, d), mask as mx.fast takes it."""
+def attend(q: Any, k: Any, v: Any, scale: float, mask: Any, sinks: Any = None) -> Any:
+    """softmax(scale · q·kᵀ)·v; tensors are (sequences, heads, length, d), mask and sinks as mx.fast takes them."""
     if mx.default_device() == mx.cpu:
         # Its BLAS adds up short dot products one by one; with kᵀ's rows in one piece it takes a third of the time.
         k = mx.contiguous(k.swapaxes(-1, -2)).swapaxes(-1, -2)
-    return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask)
+    return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask, sinks=sinks)

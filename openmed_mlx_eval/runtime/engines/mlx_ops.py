@@ -16,11 +16,12 @@ import numpy as np
 
 from ...errors import ModelError
 from ..safetensors import Array, StoredTensor
-from ..weights import Linear, Matrix, Norm
+from ..weights import Experts, Linear, Matrix, Norm
 from .base import ACTIVATIONS, Inputs, Op
 from .mlx_activations import FUNCTIONS
 from .mlx_bands import Band, band, banded_attention
 from .mlx_device import begin, compiles, limit_memory
+from .mlx_experts import mixture
 from .mlx_layout import Padded, attend, heads_first, on_host, padded, shape, tokens_first
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
@@ -96,18 +97,21 @@ class MlxOps:
         return self.embedding(matrix)(mx.arange(matrix.shape[0]))
 
     def linear(self, linear: Linear) -> Op:
-        bias = _joined([self._tensor(bias) for bias in linear.biases]) if linear.biases else None
+        return self._linear(linear, self._dtype)
+
+    def _linear(self, linear: Linear, dtype: Any) -> Op:
+        bias = _joined([self._tensor(bias, dtype) for bias in linear.biases]) if linear.biases else None
         quantized = {matrix.quantization for matrix in linear.matrices}
         if quantized == {None}:
-            weight = _joined([self._tensor(matrix.values) for matrix in linear.matrices]).T
+            weight = _joined([self._tensor(matrix.values, dtype) for matrix in linear.matrices]).T
             if self.device == "cpu":  # its BLAS takes less than half the time where an input's weights lie together
                 weight = _made(mx.contiguous(weight))
             return (lambda x: x @ weight) if bias is None else (lambda x: mx.addmm(bias, x, weight))
         if None in quantized:  # layers of one product, of which some were kept whole
             alone = [Linear((matrix,), linear.biases[i : i + 1]) for i, matrix in enumerate(linear.matrices)]
-            parts = [self.linear(layer) for layer in alone]
+            parts = [self._linear(layer, dtype) for layer in alone]
             return lambda x: mx.concatenate([part(x) for part in parts], axis=-1)
-        words, scales, biases, how = self._quantized(linear.matrices)
+        words, scales, biases, how = self._quantized(linear.matrices, dtype)
 
         def product(x: Any) -> Any:
             return mx.quantized_matmul(x, words, scales, biases, transpose=True, **how)
@@ -147,16 +151,27 @@ class MlxOps:
     def heads(self, x: Any, counts: Sequence[int], inputs: Inputs) -> list[Any]:
         return heads_first(x, counts, inputs.layout)
 
-    def rotary(self, base: float, width: int) -> Callable[[Any, Inputs], Any]:
-        # Periods, not frequencies, is what mx.fast.rope takes; given so, they are rounded once, as in numpy.
-        periods = mx.array((base ** (np.arange(0, width, 2) / width)).astype(np.float32))
-        return lambda x, inputs: mx.fast.rope(x, width, traditional=False, base=None, scale=1.0, offset=0, freqs=periods)
+    def rotary(self, frequencies: Array, *, neighbours: bool = False) -> Callable[[Any, Inputs], Any]:
+        width = 2 * len(frequencies)
+        periods = _made(mx.array((1 / frequencies.astype(np.float64)).astype(np.float32)))  # is what mx.fast.rope takes
+
+        def apply(x: Any, inputs: Inputs) -> Any:
+            return mx.fast.rope(x, width, traditional=neighbours, base=None, scale=1.0, offset=0, freqs=periods)
+
+        return apply
 
     def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
         return band(inputs.layout, before, after)
 
-    def banded_attention(self, q: Any, k: Any, v: Any, band: Band) -> Any:
-        return banded_attention(q, k, v, band)
+    def banded_attention(self, q: Any, k: Any, v: Any, band: Band, *, scale: float | None = None, sinks: Any = None) -> Any:
+        return banded_attention(q, k, v, band, scale, sinks)
+
+    def sinks(self, stored: StoredTensor) -> Any:
+        return _made(mx.array(stored.float32() * np.float32(np.log(2))).astype(self._dtype))
+
+    def mixture(self, router: Linear, gate_up: Experts, down: Experts, chosen: int, alpha: float, limit: float) -> Op:
+        products = [self._experts(experts) for experts in (gate_up, down)]
+        return mixture(self._linear(router, mx.float32), products[0], products[1], chosen, alpha, limit)
 
     def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> tuple[Any, Any]:
         """The tables' rows for the padded length's distances, descending and ascending."""
@@ -201,21 +216,39 @@ class MlxOps:
 
         return apply
 
-    def _tensor(self, stored: StoredTensor) -> Any:
-        if stored.dtype == "BF16":
-            return _made(mx.array(stored.array).view(mx.bfloat16).astype(self._dtype))
-        if stored.dtype == "F64":  # Metal has no float64
-            return _made(mx.array(stored.float32()).astype(self._dtype))
-        return _made(mx.array(stored.array).astype(self._dtype))
+    def _experts(self, experts: Experts) -> Callable[[Any, Any], Any]:
+        """(x (rows, inputs), each row's expert, ascending) → (rows, outputs)."""
+        bias = self._tensor(experts.bias)
+        if experts.matrix.quantization is None:
+            dtype = mx.float32 if self.device == "cpu" else self._dtype  # all that mlx's gather_mm knows on the CPU
+            weight = self._tensor(experts.matrix.values, dtype)
 
-    def _quantized(self, matrices: Sequence[Matrix]) -> tuple[Any, Any, Any, dict[str, Any]]:
+            def product(x: Any, of: Any) -> Any:
+                return mx.gather_mm(x.astype(dtype), weight, rhs_indices=of, sorted_indices=True).astype(x.dtype)
+        else:
+            words, scales, biases, how = self._quantized((experts.matrix,))
+
+            def product(x: Any, of: Any) -> Any:
+                return mx.gather_qmm(x, words, scales, biases, rhs_indices=of, transpose=True, sorted_indices=True, **how)
+
+        return lambda x, of: product(x[:, None], of)[:, 0] + bias[of]
+
+    def _tensor(self, stored: StoredTensor, dtype: Any = None) -> Any:
+        dtype = dtype or self._dtype
+        if stored.dtype == "BF16":
+            return _made(mx.array(stored.array).view(mx.bfloat16).astype(dtype))
+        if stored.dtype == "F64":  # Metal has no float64
+            return _made(mx.array(stored.float32()).astype(dtype))
+        return _made(mx.array(stored.array).astype(dtype))
+
+    def _quantized(self, matrices: Sequence[Matrix], dtype: Any = None) -> tuple[Any, Any, Any, dict[str, Any]]:
         """Packed words, scales and biases of layers side by side, and mlx's description of them."""
         how = matrices[0].quantization
         if how is None:
             raise ModelError("a quantised product of layers that are not quantised")
         words = _joined([mx.array(matrix.values.array) for matrix in matrices])
-        scales = _joined([self._tensor(matrix.scales) for matrix in matrices if matrix.scales])
-        biases = _joined([self._tensor(matrix.biases) for matrix in matrices if matrix.biases])
+        scales = _joined([self._tensor(matrix.scales, dtype) for matrix in matrices if matrix.scales])
+        biases = _joined([self._tensor(matrix.biases, dtype) for matrix in matrices if matrix.biases])
         return words, scales, biases, {"group_size": how.group_size, "bits": how.bits}
 
 

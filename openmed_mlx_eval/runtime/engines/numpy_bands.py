@@ -29,16 +29,18 @@ UNSEEN = np.float32(-1e30)
 class Rotary:
     """Turns heads by their tokens' positions, with tables of cosines and sines that grow to the longest sequence seen."""
 
-    def __init__(self, base: float, width: int) -> None:
-        self._frequencies = (base ** -(np.arange(0, width, 2) / width)).astype(np.float32)
+    def __init__(self, frequencies: Array, neighbours: bool = False) -> None:
+        half = len(frequencies)
+        self._first = slice(0, None, 2) if neighbours else slice(half)
+        self._second = slice(1, None, 2) if neighbours else slice(half, None)
+        self._frequencies = frequencies
         self._tables = self._computed(0)
 
     def __call__(self, x: Array, inputs: Inputs) -> Array:
         tables = self._up_to(max(inputs.lengths))
-        half = x.shape[-1] // 2
         for rows in blocks(len(x), x[:1].size):
             cosines, sines = tables[:, inputs.positions[rows], None]
-            first, second = x[rows, :, :half], x[rows, :, half:]
+            first, second = x[rows, :, self._first], x[rows, :, self._second]
             turned = second * cosines
             turned += first * sines
             first *= cosines
@@ -68,12 +70,13 @@ class Band:
     after: int | None
 
 
-def banded_attention(q: Array, k: Array, v: Array, band: Band) -> Array:
+def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | None = None, sinks: Array | None = None) -> Array:
     """See `engines.base.Ops`; q is scaled in place."""
     tokens, heads, width = q.shape
     key_heads = k.shape[1]
-    q *= np.float32(width**-0.5)
-    shift = not _surely_small(q, k)
+    q *= np.float32(width**-0.5 if scale is None else scale)
+    shift = not _surely_small(q, k) or (sinks is not None and sinks.max() > 64)
+    by_head = None if sinks is None else sinks.reshape(key_heads, -1, 1, 1)
     out = np.empty((tokens, heads * width), dtype=np.float32)
     for group in band.groups:
         rows = slice(group.start, group.start + group.count * group.length)
@@ -88,21 +91,27 @@ def banded_attention(q: Array, k: Array, v: Array, band: Band) -> Array:
                     weights = np.matmul(queries[piece], keys[sight].swapaxes(-1, -2))
                     if mask is not None:
                         weights += mask
-                    softmax_product(weights, values[sight], context[piece], shift)
+                    softmax_product(weights, values[sight], context[piece], shift, None if by_head is None else by_head[part])
     return out
 
 
-def softmax_product(weights: Array, v: Array, out: Array, shift: bool) -> None:
+def softmax_product(weights: Array, v: Array, out: Array, shift: bool, sinks: Array | None = None) -> None:
     """softmax(weights)·v into out; weights are overwritten. The row sums divide the product, not the weights.
 
-    shift: subtract each row's maximum first, without which exp may overflow.
+    shift: subtract each row's maximum first, without which exp may overflow. sinks: a further logit of each row, by which
+    nothing is added to the product; of weights' shape but for axes of 1.
     """
     if shift:
-        weights -= np.maximum.reduce(weights, axis=-1, keepdims=True)
+        highest = np.maximum.reduce(weights, axis=-1, keepdims=True)
+        if sinks is not None:
+            highest = np.maximum(highest, sinks)
+            sinks = sinks - highest
+        weights -= highest
         np.maximum(weights, LEAST_SCORE, out=weights)
     np.exp(weights, out=weights)
     np.matmul(weights, v, out=out)
-    out /= np.add.reduce(weights, axis=-1, keepdims=True)
+    total = np.add.reduce(weights, axis=-1, keepdims=True)
+    out /= total if sinks is None else total + np.exp(sinks)
 
 
 def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) -> Iterator[tuple[slice, slice, Array | None]]:

@@ -16,10 +16,11 @@ import numpy as np
 
 from ...errors import ModelError
 from ..safetensors import Array, StoredTensor
-from ..weights import Linear, Matrix, Norm
+from ..weights import Experts, Linear, Matrix, Norm
 from .base import ACTIVATIONS, Inputs, Op
 from .numpy_bands import Band, Rotary, banded_attention, softmax_product
 from .numpy_disentangled import Distances, RelativeTables, disentangled_attention
+from .numpy_experts import mixture
 from .numpy_layout import BLOCK, Group, blocks
 
 
@@ -148,14 +149,22 @@ class NumpyOps:
         ends = np.cumsum(counts)
         return [whole[:, end - count : end] for end, count in zip(ends, counts, strict=True)]
 
-    def rotary(self, base: float, width: int) -> Rotary:
-        return Rotary(base, width)
+    def rotary(self, frequencies: Array, *, neighbours: bool = False) -> Rotary:
+        return Rotary(frequencies, neighbours)
 
     def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
         return Band(inputs.layout, before, after)
 
-    def banded_attention(self, q: Array, k: Array, v: Array, band: Band) -> Array:
-        return banded_attention(q, k, v, band)
+    def banded_attention(
+        self, q: Array, k: Array, v: Array, band: Band, *, scale: float | None = None, sinks: Array | None = None
+    ) -> Array:
+        return banded_attention(q, k, v, band, scale, sinks)
+
+    def sinks(self, stored: StoredTensor) -> Array:
+        return np.asarray(stored.float32() * np.float32(np.log(2)))
+
+    def mixture(self, router: Linear, gate_up: Experts, down: Experts, chosen: int, alpha: float, limit: float) -> Op:
+        return mixture(self.linear(router), gate_up, down, chosen, alpha, limit)
 
     def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> list[Distances]:
         return [Distances.of(group.length, rows(group.length)) for group in inputs.layout]

@@ -8,9 +8,10 @@ from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
 from .deberta_v2 import DEBERTA_V2
 from .eurobert import EUROBERT
 from .modernbert import MODERNBERT
+from .privacy_filter import PRIVACY_FILTER
 from .qwen3 import QWEN3
 
-FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT, DEBERTA_V2)
+FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT, DEBERTA_V2, PRIVACY_FILTER)
 
 
 def family_of(config: Config) -> Family:

@@ -7,13 +7,14 @@ code that runs in numpy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ModelError
 from ..engines.base import Inputs, Ops
+from ..layouts import Layout
 from ..safetensors import Array
-from ..weights import Checkpoint
+from ..weights import Checkpoint, numbered
 
 Config = Mapping[str, Any]
 HEADS = ("classifier.", "head.")
@@ -29,7 +30,9 @@ class Family:
     shapes: config → {our tensor name: shape}. window: config → tokens a sequence may have, special ones included.
     positions: (config, ids of one sequence) → its position ids. network: (ops, checkpoint, config) → forward.
     stored_prefix: what OpenMed's runtime has before the names of all tensors but the head's in an artifact.
-    whole: layers that a conversion never quantises. half: the half precision in which its activations stay finite.
+    whole: layers that a conversion never quantises; stacks: those that are `weights.Experts`; `{i}` for the layer number.
+    half: the half precision in which its activations stay finite. layout: how an artifact has the tensors, where that is
+    more than the prefix. artifact_keys: config → what an artifact's config.json must say beside it.
     """
 
     name: str
@@ -43,11 +46,22 @@ class Family:
     network: Callable[[Ops, Checkpoint, Config], Network]
     stored_prefix: str = ""
     whole: tuple[str, ...] = ()
+    stacks: tuple[str, ...] = ()
     half: str = "float16"
+    layout: Layout = field(default_factory=Layout)
+    artifact_keys: Callable[[Config], dict[str, Any]] = lambda config: {}
 
     def stored_name(self, name: str) -> str:
         """What a tensor of ours is called in an artifact."""
+        if self.layout.names:
+            return self.layout.stored_name(name)
         return name if name.startswith(HEADS) else self.stored_prefix + name
+
+    def is_whole(self, layer: str) -> bool:
+        return numbered(f"{layer}.")[0][:-1] in self.whole
+
+    def is_stack(self, layer: str) -> bool:
+        return numbered(f"{layer}.")[0][:-1] in self.stacks
 
 
 _REQUIRED = object()

@@ -6,10 +6,10 @@ Boizard et al. 2025 (arXiv:2503.05500) as in transformers' `modeling_eurobert.py
 from __future__ import annotations
 
 from ...errors import ModelError
-from .base import MAX_LAYERS, Config, Family, natural, number
+from .base import MAX_LAYERS, Config, Family, flag, natural, number
 from .bert import positions_from_zero
 from .qwen3 import STACK_NAMES, Stack, window
-from .rotary import flag, rotary_base
+from .rotary import rotary_base
 
 
 def eurobert(config: Config) -> Stack:

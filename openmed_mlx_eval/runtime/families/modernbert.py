@@ -14,9 +14,9 @@ from typing import Any
 from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
-from .base import MAX_LAYERS, Config, Family, Network, natural, number
+from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
 from .bert import positions_from_zero
-from .rotary import FULL, SLIDING, flag, layer_types, rotary_base
+from .rotary import FULL, SLIDING, frequencies, layer_types, rotary_base
 
 BIASES = ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias")
 
@@ -128,7 +128,7 @@ def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
     c = ModernBertConfig.of(config)
     words = ops.embedding(weights.matrix("embeddings.word_embeddings"))
     norm = ops.layer_norm(weights.norm("embeddings.norm"), c.epsilon)
-    rotary = {kind: ops.rotary(base, c.hidden // c.heads) for kind, base in c.bases.items()}
+    rotary = {kind: ops.rotary(frequencies(base, c.hidden // c.heads)) for kind, base in c.bases.items()}
     layers = [Layer(ops, weights, f"encoder.layers.{i}", c, rotary[kind]) for i, kind in enumerate(c.layer_types)]
     final_norm = ops.layer_norm(weights.norm("final_norm"), c.epsilon)
     dense = ops.linear(weights.linear("head.dense"))

@@ -15,9 +15,9 @@ from typing import Any
 from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
-from .base import MAX_LAYERS, Config, Family, Network, natural, number
+from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
 from .bert import positions_from_zero
-from .rotary import FULL, SLIDING, flag, layer_types, rotary_base
+from .rotary import FULL, SLIDING, frequencies, layer_types, rotary_base
 
 Reach = tuple[int | None, int | None]
 """Tokens that a token sees before and after it; None: all."""
@@ -77,7 +77,7 @@ class Stack:
     def network(self, ops: Ops, weights: Checkpoint) -> Network:
         """The forward function: inputs → logits (…, labels)."""
         words = ops.embedding(weights.matrix("embeddings.word_embeddings"))
-        rotary = ops.rotary(self.base, self.head_width)
+        rotary = ops.rotary(frequencies(self.base, self.head_width))
         layers = [Layer(ops, weights, f"encoder.layers.{i}", self, rotary) for i in range(len(self.reach))]
         final_norm = ops.rms_norm(weights.norm("final_norm"), self.epsilon)
         classifier = ops.linear(weights.linear("classifier"))

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from ...errors import ModelError
+from ..safetensors import Array
 from .base import Config, number
 
 FULL, SLIDING = "full_attention", "sliding_attention"
@@ -35,6 +38,12 @@ def rotary_base(config: Config, layer_type: str | None = None, *, legacy: str = 
     return default
 
 
+def frequencies(base: float, width: int) -> Array:
+    """float32 (width/2,): base^(-2i/width), radians a position (Su et al. 2021, arXiv:2104.09864)."""
+    powers: Array = (base ** -(np.arange(0, width, 2) / width)).astype(np.float32)
+    return powers
+
+
 def _refuse_scaling(parameters: Any, key: str) -> None:
     if not isinstance(parameters, Mapping):
         raise ModelError(f"config.json: {key} must be an object")
@@ -54,13 +63,3 @@ def layer_types(config: Config, default: tuple[str, ...]) -> tuple[str, ...]:
     if not isinstance(said, list) or len(said) != len(default) or any(kind not in (FULL, SLIDING) for kind in said):
         raise ModelError(f"config.json: layer_types must be {FULL!r} or {SLIDING!r} for each of {len(default)} layers")
     return tuple(said)
-
-
-def flag(config: Config, name: str, default: bool) -> bool:
-    """config[name] as a bool. Raises ModelError naming the key."""
-    value = config.get(name)
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        raise ModelError(f"config.json: {name} must be true or false")
-    return value
