@@ -125,7 +125,7 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [shard_of(at, 2), "--json"],
         [shard_of(at, 1), shard_of(at, 1)],
         [shard_of(at, 1), scored(at, "a")],
-        [shard_of(at, 1), shard_of(at, 2), "--fail-under", "exact_f1=1"],
+        [shard_of(at, 1), shard_of(at, 2), "--fail-under", "exact_f1=1", "--quiet"],
         [at.corpus, "--output", at.corpus],
         [at.model, at.corpus],
     ],
