@@ -17,7 +17,8 @@ from ..labels import LabelMap
 from ..labels.critical import category_in
 from .bundle import Case, CaseScore, score_case
 from .counts import Counts, Rate, ratio
-from .coverage import Covered, merged, score_coverage
+from .cover import merged
+from .coverage import Covered, score_coverage
 from .eval_spans import EvalSpan, as_spans, normalize_eval_spans, reach_of
 from .scorecard import score_document, scorecard
 from .sides import Sides

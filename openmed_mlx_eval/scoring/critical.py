@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..labels.critical import normalized_category
 from ..spans import Span
 from .counts import ratio
-from .coverage import Cover
+from .cover import Cover
 from .pool import Interval
 
 
