@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ModelError, UsageError
 from ..spans import Span
 from .artifact import Artifact, open_artifact
+from .crf import transitions_of
 from .decoding import Decoder
 from .engines import open_engine
 from .engines.base import Ops
@@ -90,7 +91,8 @@ class TokenClassifier:
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
         artifact = open_artifact(directory)
-        decoder = Decoder.of(rename(artifact.labels), aggregation)
+        chain = transitions_of(artifact.checkpoint, artifact.family.chain) if artifact.family.chain else None
+        decoder = Decoder.of(rename(artifact.labels), aggregation, chain)
         lap("weights")
         encoder = TextEncoder.load(artifact.tokenizer)
         encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it

@@ -187,13 +187,14 @@ def renamed(
 ) -> dict[str, StoredTensor]:
     """The tensors under this project's names; a name no table knows keeps its own, to be reported as unexpected.
 
-    names: a family's {checkpoint's stem: our stem}, `{i}` for the layer number. prefixes: what a checkpoint may
+    names: a family's {checkpoint's stem: our stem}, `{i}` for the layer number, or whole names. prefixes: what a checkpoint may
     put before every name (`bert.`, `model.`, none). ignored: stems that token classification has no use for.
     """
     prefix = re.compile(rf"^(?:model\.)?(?:(?:{'|'.join(map(re.escape, prefixes))})\.)?")
     result: dict[str, StoredTensor] = {}
     for original, tensor in tensors.items():
-        stem, _, part = prefix.sub("", original).rpartition(".")
+        bare = prefix.sub("", original)
+        stem, _, part = names.get(bare, bare).rpartition(".")
         if f"{stem}.{part}".startswith(tuple(ignored)):
             continue
         number = _LAYER.search(stem)

@@ -20,6 +20,7 @@ LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
 MODEL_TYPES = (
     "bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert", "deberta-v2",
+    "longformer", "bilstm-crf",
 )  # fmt: skip
 
 
@@ -45,6 +46,10 @@ def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
     if model_type == "deberta-v2":
         relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 16, "share_att_key": True}
         config |= {**relative, "norm_rel_ebd": "layer_norm", "position_biased_input": False, "type_vocab_size": 0}
+    if model_type == "longformer":
+        config["attention_window"] = [8, 32]
+    if model_type == "bilstm-crf":
+        config |= {"embedding_dim": hidden, "num_layers": 2}
     if model_type == "electra":
         config["embedding_size"] = hidden // 2
     return {**config, **more}
@@ -59,10 +64,10 @@ def random_tensors(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
     for name, shape in family.shapes({**config, "num_labels": len(config["id2label"])}).items():
         stem, _, part = name.rpartition(".")
         number = re.search(r"\.(\d+)\.", stem)
-        theirs = original[re.sub(r"\.\d+\.", ".{i}.", stem)].replace("{i}", number[1] if number else "")
+        theirs = original.get(re.sub(r"\.\d+\.", ".{i}.", stem), stem).replace("{i}", number[1] if number else "")
         prefix = "" if stem == "classifier" else family.prefixes[0] + "."
         values = rng.normal(0, 0.3, shape).astype(np.float32)
-        tensors[f"{prefix}{theirs}.{part}"] = values + 1 if len(shape) == 1 and part == "weight" else values
+        tensors[prefix + original.get(name, f"{theirs}.{part}")] = values + 1 if len(shape) == 1 and part == "weight" else values
     if "pooler." in family.ignored:
         tensors[f"{family.prefixes[0]}.pooler.dense.weight"] = rng.normal(0, 1, (4, 4)).astype(np.float32)
     return tensors

@@ -95,10 +95,11 @@ class Ops(Protocol):
         Positions must count from 0 in each sequence.
         """
 
-    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Any:
+    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None, everywhere: Any = None) -> Any:
         """What `banded_attention` needs to let each token see `before` tokens before it and `after` behind it.
 
-        None: all there are. Made once a batch, for all layers that see alike.
+        None: all there are. everywhere: from `global_tokens`; those are seen by all tokens of their sequence. Made once a
+        batch, for all layers that see alike.
         """
 
     def banded_attention(self, q: Any, k: Any, v: Any, band: Any) -> Any:
@@ -106,6 +107,20 @@ class Ops(Protocol):
 
         q: (…, heads, d). k, v: (…, key heads, d); key heads divide heads, and each serves heads/key heads
         neighbouring ones.
+        """
+
+    # What tokens that see and are seen everywhere need.
+
+    def global_tokens(self, inputs: Inputs, ids: Sequence[int]) -> Any:
+        """Where the tokens with one of these ids stand; None where the batch has none."""
+
+    def global_rows(self, x: Any, tokens: Any) -> Any:
+        """Those tokens' rows of x (…, width), a new tensor of as many rows as there are, or more."""
+
+    def global_attention(self, q: Any, k: Any, v: Any, context: Any, inputs: Inputs, tokens: Any) -> Any:
+        """context, but softmax(q·kᵀ/√d)·v over the whole sequence in those tokens' rows; q and context are overwritten.
+
+        q: `global_rows` with heads, (…, heads, d). k, v: (…, heads, d) of all tokens. context: (…, heads·d).
         """
 
     # What disentangled attention needs.
@@ -126,3 +141,13 @@ class Ops(Protocol):
 
     def convolution(self, kernel: StoredTensor, bias: StoredTensor) -> Callable[[Any, Inputs], Any]:
         """(x, inputs) → each sequence convolved by itself, zeros around it; kernel: (outputs, inputs, an odd number of taps)."""
+
+    # What recurrent networks need.
+
+    def lstm(self, directions: Sequence[tuple[Linear, Linear]]) -> Callable[[Any, Inputs], Any]:
+        """(x, inputs) → each sequence read from its start and from its own end: (…, width) → (…, 2·hidden), a new tensor.
+
+        Hochreiter and Schmidhuber 1997 with forget gates, as torch.nn.LSTM has it. directions: forwards, then
+        backwards, the layers of the input (4·hidden, width) and of the state (4·hidden, hidden), each with one bias;
+        rows are the gates i, f, g, o.
+        """

@@ -17,6 +17,8 @@ from ..safetensors import Array, StoredTensor
 from ..weights import Linear, Matrix, Norm
 from .base import ACTIVATIONS, Inputs, Op
 from .mlx_bands import Band, band, banded_attention
+from .mlx_globals import GlobalTokens, global_attention, global_rows
+from .mlx_recurrent import lstm
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 BUCKET = 32
@@ -131,12 +133,23 @@ class MlxOps:
 
         return apply
 
-    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
+    def band(
+        self, inputs: Inputs, before: int | None = None, after: int | None = None, everywhere: GlobalTokens | None = None
+    ) -> Band:
         sequences, length = inputs.ids.shape
-        return band(inputs.layout, sequences, length, before, after)
+        return band(inputs.layout, sequences, length, before, after, everywhere)
 
     def banded_attention(self, q: Any, k: Any, v: Any, band: Band) -> Any:
         return banded_attention(q, k, v, band)
+
+    def global_tokens(self, inputs: Inputs, ids: Sequence[int]) -> GlobalTokens | None:
+        return GlobalTokens.of(inputs, ids)
+
+    def global_rows(self, x: Any, tokens: GlobalTokens) -> Any:
+        return global_rows(x, tokens)
+
+    def global_attention(self, q: Any, k: Any, v: Any, context: Any, inputs: Inputs, tokens: GlobalTokens) -> Any:
+        return global_attention(q, k, v, context, inputs.layout, tokens)
 
     def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> tuple[Any, Any]:
         """The tables' rows for the padded length's distances, descending and ascending."""
@@ -182,6 +195,19 @@ class MlxOps:
             return mx.conv1d(x, weight, padding=padding) + shift
 
         return apply
+
+    def lstm(self, directions: Sequence[tuple[Linear, Linear]]) -> Callable[[Any, Inputs], Any]:
+        # The product with the state is one row of each sequence, at every step: packed words would be unpacked for each.
+        projections = [self._sum_of_biases(*layers) for layers in directions]
+        states = mx.stack([self.table(states.matrices[0]).T for _, states in directions])
+        mx.eval(states)
+        return lstm(projections, states)
+
+    def _sum_of_biases(self, inputs: Linear, states: Linear) -> Op:
+        """The product of `inputs` alone, with the biases of both."""
+        product = self.linear(Linear(inputs.matrices, ()))
+        bias = sum(self._tensor(bias) for bias in (*inputs.biases, *states.biases))
+        return lambda x: product(x) + bias
 
     def _tensor(self, stored: StoredTensor) -> Any:
         if stored.dtype == "BF16":

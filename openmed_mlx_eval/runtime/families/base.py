@@ -29,7 +29,8 @@ class Family:
     shapes: config → {our tensor name: shape}. window: config → tokens a sequence may have, special ones included.
     positions: (config, ids of one sequence) → its position ids. network: (ops, checkpoint, config) → forward.
     stored_prefix: what OpenMed's runtime has before the names of all tensors but the head's in an artifact.
-    whole: layers that a conversion never quantises.
+    whole: layers that a conversion never quantises. chain: the prefix of a linear chain's tensors, which then decodes
+    (`runtime.crf`). attends: whether tokens attend to each other, so that each costs more in a longer sequence.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Family:
     network: Callable[[Ops, Checkpoint, Config], Network]
     stored_prefix: str = ""
     whole: tuple[str, ...] = ()
+    chain: str = ""
+    attends: bool = True
 
     def stored_name(self, name: str) -> str:
         """What a tensor of ours is called in an artifact."""
