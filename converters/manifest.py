@@ -70,7 +70,8 @@ def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization |
         "_mlx_task": TASK,
         "_mlx_family": family,
         "_mlx_weights_format": "safetensors",
-        "_mlx_position_offset": _position_offset(artifact),
+        # OpenMed's BERT adds it; its Longformer counts positions itself, and says 0.
+        "_mlx_position_offset": _position_offset(artifact) if family == "bert" else 0,
     }
     config.pop("_mlx_quantization", None)
     if quantization:

@@ -27,9 +27,8 @@ def reaches(config: Config) -> list[int]:
     windows = [512 if said is None else said] * layers if not isinstance(said, list) else said
     if len(windows) != layers:
         raise ModelError(f"config.json: attention_window must be one number, or one for each of {layers} layers")
-    for window in windows:
-        if natural({"attention_window": window}, "attention_window", default=0) % 2 or not window:
-            raise ModelError("config.json: attention_window must be even and greater than 0")
+    if any(type(window) is not int or window < 2 or window % 2 for window in windows):
+        raise ModelError("config.json: attention_window must be an even number of at least 2")
     return [window // 2 for window in windows]
 
 
