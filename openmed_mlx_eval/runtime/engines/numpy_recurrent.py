@@ -45,7 +45,7 @@ class Lstm:
     def __call__(self, x: Array, inputs: Inputs) -> Array:
         hidden = self.states.shape[1]
         rows, alive = time_major(inputs.lengths)
-        state, cell = np.zeros((2, 2, alive[0], hidden), dtype=np.float32)
+        state, cell, scratch = np.zeros((3, 2, alive[0], hidden), dtype=np.float32)
         out = np.empty((len(x), 2 * hidden), dtype=np.float32)
         for first, counts in _pieces(alive, max(1, PIECE // (8 * hidden))):
             some = rows[:, first : first + sum(counts)]
@@ -55,27 +55,29 @@ class Lstm:
             place = 0
             for count in counts:
                 step = slice(place, place + count)
-                self._step(gates[:, step], state[:, :count], cell[:, :count])
-                states[:, step] = state[:, :count]
+                self._step(gates[:, step], state[:, :count], cell[:, :count], scratch[:, :count], states[:, step])
+                state = states[:, step]
                 place += count
             for direction in (0, 1):
                 out[some[direction], direction * hidden : (direction + 1) * hidden] = states[direction]
         return out
 
-    def _step(self, gates: Array, state: Array, cell: Array) -> None:
-        """One token of each sequence; (2, sequences, …), all overwritten."""
+    def _step(self, gates: Array, state: Array, cell: Array, scratch: Array, out: Array) -> None:
+        """One token of each sequence, (2, sequences, …): the next state into out; gates, cell and scratch are overwritten."""
         hidden = state.shape[-1]
         gates += np.matmul(state, self.states)
         np.tanh(gates, out=gates)
         logistic = gates[..., : 3 * hidden]
-        logistic *= np.float32(0.5)
-        logistic += np.float32(0.5)
-        enter, keep, leave, new = (gates[..., part * hidden : (part + 1) * hidden] for part in range(4))
-        cell *= keep
-        new *= enter
-        cell += new
-        np.tanh(cell, out=state)
-        state *= leave
+        logistic *= _HALF
+        logistic += _HALF
+        cell *= gates[..., hidden : 2 * hidden]
+        np.multiply(gates[..., :hidden], gates[..., 3 * hidden :], out=scratch)
+        cell += scratch
+        np.tanh(cell, out=scratch)
+        np.multiply(scratch, gates[..., 2 * hidden : 3 * hidden], out=out)
+
+
+_HALF = np.float32(0.5)
 
 
 def time_major(lengths: Sequence[int]) -> tuple[Array, list[int]]:
