@@ -35,8 +35,8 @@ _ALIASES = {
     "layer_norm_eps": (None, 1e-12),
 }  # OpenMed's name: (DistilBERT's name, transformers' default), for BERT and its kin
 
-_OTHER_DEFAULTS = {"deberta-v2": {"layer_norm_eps": 1e-7}}
-"""Where transformers' default is not that of BERT, which OpenMed fills in."""
+_OTHER_DEFAULTS: dict[str, dict[str, Any]] = {"deberta-v2": {"layer_norm_eps": 1e-7}, "longformer": {"pad_token_id": 1}}
+"""Where transformers' default is not that of BERT, or not the 0 that OpenMed fills in."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _SNAPSHOT = re.compile(r".*/models--(?P<name>[^/]+)/snapshots/(?P<revision>[0-9a-f]{40})")
@@ -72,7 +72,8 @@ def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization |
         "_mlx_task": TASK,
         "_mlx_family": family,
         "_mlx_weights_format": "safetensors",
-        "_mlx_position_offset": _position_offset(artifact),
+        # OpenMed's BERT adds it; its Longformer counts positions itself, and says 0.
+        "_mlx_position_offset": _position_offset(artifact) if family == "bert" else 0,
     }
     config.pop(CONFIG_KEY, None)
     if artifact.transition_biases:

@@ -95,7 +95,7 @@ def table(record: Mapping[str, Any]) -> str:
     left = f"; not covered: {others}" if others else ""
     said = (
         f"{covered:,} of the {total:,} token classifiers that OpenMed publishes are of these families{left}. *dtypes* are mlx's; numpy computes in float32. *Quantised*: "
-        f"groups of 32, 64 or 128, `--keep {','.join(KEEP)}`. *Parity*: the largest difference of any logit from transformers' in "
+        f"groups of 32, 64 or 128, `--keep {','.join(KEEP)}`. *Parity*: the largest difference of any logit from transformers' (bilstm-crf: torch's) in "
         "float32, over both engines and the golden models of `tests/data/golden` "
         f"({record['measured_on']}); `python scripts/family_table.py --measure` measures it again."
     )

@@ -1,8 +1,8 @@
 """Make tests/data/golden: tiny random models with the logits transformers gives for them. Run where torch is installed.
 
-python tests/make_golden.py
+python tests/make_golden.py [FOLDER…]
 
-Each folder is a whole Hugging Face model directory, written by `save_pretrained`, and `expected.npz`: `ids`
+All folders, or those named. BiLSTM-CRF, which transformers has not, is computed by torch's own LSTM. Each folder is a whole Hugging Face model directory, written by `save_pretrained`, and `expected.npz`: `ids`
 (sequences end to end), `lengths`, `logits` (tokens, labels). Logits are float32, of the weights as they are
 stored; each sequence was computed alone.
 """
@@ -10,6 +10,7 @@ stored; each sequence was computed alone.
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ NO_BUCKETS = {
     "share_att_key": False,
     "norm_rel_ebd": "none",
 }
+LONG = {**ENCODER, "max_position_embeddings": 66, "type_vocab_size": 1, "pad_token_id": 1}
+RECURRENT = {"embedding_dim": 20, "hidden_size": 12, "num_layers": 2, "max_sequence_length": 48}
 DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 36, "max_position_embeddings": 48}
 
 # folder, transformers' class stem, stored dtype, configuration; the dtypes and activations are spread over the families.
@@ -93,6 +96,10 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("privacy-filter-plain", "OpenAIPrivacyFilter", "float16",
      {**EXPERTS, "num_key_value_heads": 6, "attention_bias": False, "sliding_window": 3, "swiglu_limit": 1.0,
       "token_classification_bias": False, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}),
+    ("longformer", "Longformer", "float16", {**LONG, "attention_window": [4, 16]}),
+    ("longformer-global", "Longformer", "bfloat16",
+     {**LONG, "attention_window": 8, "hidden_act": "gelu_new", "global_attention_token_ids": [2, 9]}),
+    ("bilstm-crf", "BilstmCrf", "float16", RECURRENT),
 )  # fmt: skip
 
 
@@ -111,12 +118,14 @@ def spread(model: Any, seed: int) -> None:
 def build(stem: str, config: dict[str, Any], seed: int, dtype: str = "float32") -> Any:
     """A random token classifier, in the dtype its weights are to be stored in."""
     import torch
+    import torch_bilstm_crf
     import transformers
 
+    library = torch_bilstm_crf if hasattr(torch_bilstm_crf, f"{stem}Config") else transformers
     labels = dict(enumerate(LABELS))
     named = {"id2label": labels, "label2id": {label: i for i, label in labels.items()}}
-    made = getattr(transformers, f"{stem}Config")(**{"vocab_size": VOCABULARY, **named, **config})
-    model = getattr(transformers, f"{stem}ForTokenClassification")(made).eval()
+    made = getattr(library, f"{stem}Config")(**{"vocab_size": VOCABULARY, **named, **config})
+    model = getattr(library, f"{stem}ForTokenClassification")(made).eval()
     spread(model, seed)
     for parameter in model.parameters():  # and no buffer: rotary frequencies are float32 whatever is stored
         parameter.data = parameter.data.to(getattr(torch, dtype))
@@ -125,6 +134,8 @@ def build(stem: str, config: dict[str, Any], seed: int, dtype: str = "float32") 
 
 def window_of(config: dict[str, Any]) -> int:
     """Tokens a sequence may have: all positions, or those behind the padding's."""
+    if "max_sequence_length" in config:
+        return int(config["max_sequence_length"])
     padding = config.get("pad_token_id")
     return int(config["max_position_embeddings"]) - (0 if padding is None else padding + 1)
 
@@ -133,13 +144,24 @@ def reference(model: Any, sequences: list[Any]) -> list[Any]:
     """float32 logits of each sequence alone."""
     import torch
 
+    marked = getattr(model.config, "global_attention_token_ids", None)
+
+    def logits(ids: Any) -> Any:
+        tokens = torch.tensor(ids[None].astype(np.int64))
+        more = {"global_attention_mask": torch.isin(tokens, torch.tensor(marked)).long()} if marked else {}
+        return model(tokens, **more).logits[0].numpy()
+
     with torch.no_grad():
-        return [model(torch.tensor(ids[None].astype(np.int64))).logits[0].numpy() for ids in sequences]
+        return [logits(ids) for ids in sequences]
 
 
 def main() -> None:
-    shutil.rmtree(GOLDEN, ignore_errors=True)
+    chosen = sys.argv[1:]
+    for folder in chosen or [""]:
+        shutil.rmtree(GOLDEN / folder, ignore_errors=True)
     for seed, (folder, stem, dtype, config) in enumerate(CASES):
+        if chosen and folder not in chosen:
+            continue
         model = build(stem, config, seed, dtype)
         model.save_pretrained(GOLDEN / folder)
         word_piece().save(str(GOLDEN / folder / "tokenizer.json"))

@@ -39,6 +39,8 @@ def flops_per_token(artifact: Artifact, length: int) -> int:
     2020, arXiv:2001.08361, 2.1), so a share is rather too low than too high.
     """
     products = sum(2 * shape[0] * shape[1] for _, shape in _linears(artifact))
+    if not artifact.family.attends:
+        return products
     layers = natural(artifact.config, "num_hidden_layers", "n_layers", "num_layers", default=0, least=0)
     width = natural(artifact.config, "hidden_size", "dim", default=0, least=0)
     return products + 4 * length * width * layers

@@ -14,6 +14,7 @@ from itertools import cycle, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..runtime.windows import UNBOUNDED
 from .memory import peak_rss_mib
 from .statistics import median, summary
 
@@ -29,7 +30,7 @@ PARTS = ("tokenization", "forward", "decoding", "total")
 @dataclass(frozen=True, slots=True)
 class Steady:
     """lengths: model tokens, special ones included; those the window cannot hold are left out and the window itself is
-    added, if `lengths` is None. Raises UsageError for a number below 1.
+    added where there is one, if `lengths` is None. Raises UsageError for a number below 1.
     """
 
     lengths: tuple[int, ...] | None = None
@@ -46,7 +47,8 @@ class Steady:
         """(length, batch) of every cell. window: model tokens. Raises UsageError for a length that cannot be."""
         lengths = self.lengths
         if lengths is None:
-            lengths = tuple(sorted({length for length in LENGTHS if special_tokens < length <= window} | {window}))
+            bounded = {window} if window < UNBOUNDED else set()
+            lengths = tuple(sorted({length for length in LENGTHS if special_tokens < length <= window} | bounded))
         for length in lengths:
             if not special_tokens < length <= window:
                 raise UsageError(

@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import ModelError, UsageError
 from ..spans import Span
 from .artifact import Artifact, open_artifact
+from .crf import transitions_of
 from .decoding import Decoder
 from .engines import open_engine
 from .engines.base import Inputs, Ops
@@ -92,7 +93,8 @@ class TokenClassifier:
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
         artifact = artifact or open_artifact(directory, verify=verify)
-        decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases)
+        chain = transitions_of(artifact.checkpoint, artifact.family.chain) if artifact.family.chain else None
+        decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases, chain)
         lap("weights")
         encoder = TextEncoder.load(artifact.tokenizer)
         encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it
@@ -104,6 +106,10 @@ class TokenClassifier:
         stride = stride_for(size, stride)
         lap("tokenizer")
         half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
+        if not artifact.family.compiles(artifact.config):
+            if compile:
+                raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
+            compile = False
         ops = open_engine(engine, device, dtype, half=half, compile=compile)
         check_fits(artifact, ops)
         network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))

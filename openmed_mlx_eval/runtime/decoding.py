@@ -1,8 +1,10 @@
 """Decoding: one document's logits to labelled spans of its raw text.
 
 Four aggregations as transformers' token-classification pipeline has them (`simple`, `first`, `average`, `max`),
-each for every tag scheme, and `viterbi`, which takes the best tag sequence that the scheme allows. A token whose
-piece of text is empty or white space is seen by the model but says nothing: it opens, closes and splits no span.
+each for every tag scheme, and `viterbi`, which takes the best tag sequence that the scheme allows. A model that ends in
+a linear chain has its own best sequence, which `simple` takes; `viterbi` takes the best of those allowed, and the
+others group its probabilities. A token whose piece of text is empty or white space is seen by the model but says
+nothing: it opens, closes and splits no span.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ import numpy as np
 from ..errors import ModelError
 from ..spans import Span
 from ..tags import TagScheme, is_outside, spans_of_tags
+from .crf import marginals
 from .safetensors import Array
 from .tokenization import Encoded, TextEncoder
-from .viterbi import Constraints, best_path
+from .viterbi import Constraints, Transitions, best_path, best_sequence
 
 
 def softmax(logits: Array) -> Array:
@@ -33,16 +36,23 @@ def nameless(labels: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """labels: a model's tags by id. aggregation: one of options.AGGREGATIONS."""
+    """labels: a model's tags by id. aggregation: one of options.AGGREGATIONS. chain: a model's own transitions."""
 
     labels: tuple[str, ...]
     scheme: TagScheme
     aggregation: str
     constraints: Constraints | None
+    chain: Transitions | None = None
 
     @classmethod
-    def of(cls, labels: tuple[str, ...], aggregation: str, biases: Mapping[str, float] | None = None) -> Decoder:
-        """biases: the model's for `viterbi`, by the keys of viterbi.BIASES.
+    def of(
+        cls,
+        labels: tuple[str, ...],
+        aggregation: str,
+        biases: Mapping[str, float] | None = None,
+        chain: Transitions | None = None,
+    ) -> Decoder:
+        """biases: the model's for `viterbi`, by the keys of viterbi.BIASES. chain: a model's own transitions.
 
         Raises ModelError for labels that name nothing (LABEL_0 …): there is nothing to compare with gold.
         """
@@ -54,17 +64,18 @@ class Decoder:
         scheme = TagScheme.of(labels)
         viterbi = aggregation == "viterbi"
         constraints = Constraints.of([scheme.split(label) for label in labels], biases) if viterbi else None
-        return cls(labels, scheme, aggregation, constraints)
+        return cls(labels, scheme, aggregation, constraints, chain.under(constraints) if chain and constraints else chain)
 
     def spans(self, encoded: Encoded, logits: Array, encoder: TextEncoder) -> list[Span]:
         """Spans of one document in order. logits: float32 (tokens, labels), one row for each token of `encoded`.
 
-        A span's score is the mean of its tokens' (its words') probabilities.
+        A span's score is the mean of its tokens' (its words') probabilities: of each alone by softmax, or in a chain given
+        the whole document.
         """
         visible = [i for i, (start, end) in enumerate(encoded.offsets) if start < end]
         if not visible:
             return []
-        probabilities = softmax(logits)
+        probabilities = marginals(logits, self.chain) if self.chain else softmax(logits)
         offsets = [encoded.offsets[i] for i in visible]
         if self.aggregation in ("first", "average", "max"):
             continues = encoder.continues_word(encoded)
@@ -74,7 +85,10 @@ class Decoder:
             chosen = rows.argmax(axis=-1)
         else:
             rows = probabilities[visible]
-            chosen = best_path(rows, self.constraints) if self.constraints else rows.argmax(axis=-1)
+            if self.chain:
+                chosen = best_sequence(logits, self.chain)[visible]
+            else:
+                chosen = best_path(rows, self.constraints) if self.constraints else rows.argmax(axis=-1)
         scores = rows[np.arange(len(rows)), chosen]
         ids = chosen.tolist()
         return [

@@ -1,8 +1,8 @@
-"""Viterbi decoding under a tag scheme: the most probable tag sequence among those the scheme allows.
+"""Viterbi decoding: the best tag sequence, under a tag scheme or by a model's own scores of transitions.
 
-Viterbi 1967; transitions are allowed or forbidden, and a model may come with six biases that favour some of them. With
-two tags an entity (IOB) an I- must continue its own entity; with four (IOBES, BILOU) an entity must also be ended. Where
-a label has no B-, its I- may begin an entity.
+Viterbi 1967. Under a tag scheme transitions are allowed or forbidden, and a model may come with six biases that favour some
+of them: with two tags an entity (IOB) an I- must continue its own entity; with four (IOBES, BILOU) an entity must also be
+ended. Where a label has no B-, its I- may begin an entity.
 """
 
 from __future__ import annotations
@@ -27,12 +27,20 @@ tags of these prefixes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Constraints:
-    """first, last: (labels,) and step: (labels before, labels after); -inf where forbidden, else 0.0 or a bias. float32."""
+class Transitions:
+    """What is added to a sequence's score. first, last: (labels,); step: (labels before, labels after); -inf: forbidden."""
 
     first: Array
     step: Array
     last: Array
+
+    def under(self, other: Transitions) -> Transitions:
+        """Both together."""
+        return Transitions(self.first + other.first, self.step + other.step, self.last + other.last)
+
+
+class Constraints(Transitions):
+    """Transitions of a tag scheme: forbidden, or 0.0, or a bias; float32."""
 
     @classmethod
     def of(cls, tags: Sequence[tuple[str, str]], biases: Mapping[str, float] | None = None) -> Constraints:
@@ -75,16 +83,23 @@ def best_path(probabilities: Array, constraints: Constraints) -> Array:
     """
     if not len(probabilities):
         return np.zeros(0, dtype=np.intp)
-    scores = np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
-    best = scores[0] + constraints.first
+    return best_sequence(np.log(np.maximum(probabilities, np.finfo(np.float32).tiny)), constraints)
+
+
+def best_sequence(scores: Array, transitions: Transitions) -> Array:
+    """Tag ids (tokens,) with the highest sum of scores and transitions. scores: (tokens, labels), at least one token.
+
+    Where every sequence is forbidden, each token's best.
+    """
+    best = scores[0].astype(np.float64) + transitions.first
     came_from = np.zeros(scores.shape, dtype=np.intp)
     for position in range(1, len(scores)):
-        through = best[:, None] + constraints.step
+        through = best[:, None] + transitions.step
         came_from[position] = through.argmax(axis=0)
         best = through.max(axis=0) + scores[position]
-    best = best + constraints.last
+    best = best + transitions.last
     if not np.isfinite(best.max()):
-        return np.asarray(probabilities.argmax(axis=-1))
+        return np.asarray(scores.argmax(axis=-1))
     path = np.empty(len(scores), dtype=np.intp)
     path[-1] = best.argmax()
     for position in range(len(scores) - 1, 0, -1):

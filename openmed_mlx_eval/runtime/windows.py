@@ -12,6 +12,9 @@ from ..errors import UsageError
 
 DEFAULT_STRIDE = 64
 
+UNBOUNDED = 1 << 30
+"""The window of a model that needs none: more tokens than any document has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

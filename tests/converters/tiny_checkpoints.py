@@ -20,7 +20,7 @@ LABELS = ("O", "B-ANATOMY", "I-ANATOMY", "B-NAME", "I-NAME")
 TEXT = "biopsy of the left kidney, fever. Quill ward 7, right lungs " * 3
 MODEL_TYPES = (
     "bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "modernbert", "qwen3", "eurobert", "deberta-v2",
-    "openai_privacy_filter",
+    "openai_privacy_filter", "longformer", "bilstm-crf",
 )  # fmt: skip
 
 
@@ -49,6 +49,10 @@ def config_of(model_type: str, hidden: int = 64, **more: Any) -> dict[str, Any]:
     if model_type == "openai_privacy_filter":
         mixture = {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 8, "pad_token_id": None}
         config |= {"num_key_value_heads": 1, "head_dim": 16, "eos_token_id": None, **mixture}
+    if model_type == "longformer":
+        config["attention_window"] = [8, 32]
+    if model_type == "bilstm-crf":
+        config |= {"embedding_dim": hidden, "num_layers": 2}
     if model_type == "electra":
         config["embedding_size"] = hidden // 2
     return {**config, **more}
@@ -64,7 +68,7 @@ def random_tensors(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
     for name, shape in family.shapes({**config, "num_labels": len(config["id2label"])}).items():
         stem, _, part = name.rpartition(".")
         pattern, number = numbered(name)
-        theirs = translated(units.get(pattern, pattern).replace("{i}", number), original)
+        theirs = original.get(name) or translated(units.get(pattern, pattern).replace("{i}", number), original)
         prefix = "" if stem == "classifier" else family.prefixes[0] + "."
         values = rng.normal(0, 0.3, shape).astype(np.float32)
         tensors[f"{prefix}{theirs}"] = values + 1 if len(shape) == 1 and part == "weight" else values

@@ -73,7 +73,7 @@ FAULTS: list[tuple[str, Break, str]] = [
     ("config not text", written("config.json", b"\xff\xfe{"), r"config\.json: not valid JSON"),
     ("config deep", written("config.json", b"[" * 200_000), r"config\.json: not valid JSON"),
     ("config missing", removed("config.json"), r"config\.json is missing"),
-    ("model type", rewritten("config.json", model_type="gpt2"), "'gpt2' is not supported – .*bert, camembert, .*xlm-roberta"),
+    ("model type", rewritten("config.json", model_type="gpt2"), "'gpt2' is not supported – .*bert, bilstm-crf, camembert, .*longformer, .*xlm-roberta"),
     ("model type none", rewritten("config.json", model_type=None), "'missing' is not supported"),
     ("model type odd", rewritten("config.json", model_type=["bert"]), "is not supported – supported are"),
     ("hidden a string", rewritten("config.json", hidden_size="32"), "hidden_size must be an integer"),

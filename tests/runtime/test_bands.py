@@ -1,4 +1,4 @@
-"""Operations of the rotary families on both engines, against their formulas written out in float64."""
+"""Operations of the rotary families and of Longformer on both engines, against their formulas written out in float64."""
 
 from __future__ import annotations
 
@@ -119,6 +119,87 @@ def test_long_sequences_are_cut_right(engine: str, before: int | None, after: in
     parts = [by_heads(ops, inputs, x) for x in (q, k, v)]
     found = ops.host(ops.banded_attention(*parts, ops.band(inputs, before, after)), inputs)
     assert np.abs(found - written_out(q, k, v, lengths, before, after)).max() < 1e-4
+
+
+def written_out_with_globals(
+    q: Any, k: Any, v: Any, others: Any, lengths: list[int], among: np.ndarray, before: int, after: int
+) -> np.ndarray:
+    """Attention in float64: every token sees its band and those `among`; these see all, by others = (q, k, v) of their own."""
+    outputs, start = [], 0
+    for length in lengths:
+        rows = slice(start, start + length)
+        start += length
+        distance = np.arange(length) - np.arange(length)[:, None]
+        seen = ((distance >= -before) & (distance <= after)) | among[rows]
+        mine, everybody = (
+            [
+                np.where(
+                    mask, a[rows, head].astype(np.float64) @ b[rows, head].T.astype(np.float64) / np.sqrt(a.shape[2]), -np.inf
+                )
+                for head in range(a.shape[1])
+            ]
+            for (a, b), mask in (((q, k), seen), ((others[0], others[1]), np.ones_like(seen)))
+        )
+        heads = []
+        for head in range(q.shape[1]):
+            both = [(mine[head], v[rows, head]), (everybody[head], others[2][rows, head])]
+            near, far = (
+                (weights := np.exp(scores - scores.max(axis=1, keepdims=True))) / weights.sum(axis=1, keepdims=True) @ values
+                for scores, values in both
+            )
+            heads.append(np.where(among[rows, None], far, near))
+        outputs.append(np.concatenate(heads, axis=1))
+    return np.concatenate(outputs)
+
+
+def with_globals(
+    engine: str, lengths: list[int], ids: list[int], chosen: list[int], before: int, after: int, scale: float
+) -> Any:
+    """(found, expected) for random heads where the tokens whose id is in `chosen` are global."""
+    ops = open_engine(engine, "cpu")
+    cuts = np.cumsum(lengths)[:-1]
+    sequences = np.split(np.resize(np.array(ids, dtype=np.int32), sum(lengths)), cuts)
+    inputs = ops.inputs(sequences, [np.arange(length, dtype=np.int32) for length in lengths])
+    among = np.isin(np.concatenate(sequences), chosen)
+    rng = np.random.default_rng(sum(lengths))
+    q, k, v, *others = (rng.normal(0, 1, (sum(lengths), 2, 8)).astype(np.float32) for _ in range(6))
+    q *= scale
+    expected = written_out_with_globals(q, k, v, others, lengths, among, before, after)
+    tokens = ops.global_tokens(inputs, chosen)
+    assert (tokens is None) == (not among.any())
+    found = ops.banded_attention(*(by_heads(ops, inputs, x) for x in (q, k, v)), ops.band(inputs, before, after, tokens))
+    if tokens is not None:
+        far_q, (far_k, far_v) = laid_out(inputs, others[0].reshape(-1, 16)), (by_heads(ops, inputs, x) for x in others[1:])
+        found = ops.global_attention(ops.global_rows(far_q, tokens), far_k, far_v, found, inputs, tokens)
+    return ops.host(found, inputs), expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=40, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 200), min_size=1, max_size=4),
+    ids=st.lists(st.integers(0, 9), min_size=1, max_size=50),
+    chosen=st.lists(st.integers(0, 9), min_size=1, max_size=3),
+    before=st.integers(0, 70),
+    after=st.integers(0, 70),
+    scale=st.sampled_from([1.0, 40.0]),
+)
+def test_global_tokens_see_and_are_seen_everywhere(
+    engine: str, lengths: list[int], ids: list[int], chosen: list[int], before: int, after: int, scale: float
+) -> None:
+    found, expected = with_globals(engine, lengths, ids, chosen, before, after, scale)
+    assert np.abs(found - expected).max() < 1e-4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("chosen", [[7], [7, 8, 9]])
+def test_global_tokens_of_long_sequences(engine: str, chosen: list[int]) -> None:
+    """Lengths that are cut into blocks, one of them without such a token; tokens that are all global; and a token alone."""
+    ids = [0] * 499 + [7] + [0] * 401 + [8, 9] * 3 + [0] * 3
+    found, expected = with_globals(engine, [700, 1, 900, 500, 10], ids, chosen, 32, 32, 1.0)
+    assert np.abs(found - expected).max() < 1e-4
+    found, expected = with_globals(engine, [400, 300], [7], chosen, 16, 16, 1.0)
+    assert np.abs(found - expected).max() < 1e-4
 
 
 @pytest.mark.parametrize("engine", ENGINES)

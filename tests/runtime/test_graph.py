@@ -57,7 +57,7 @@ def load(folder: Path, engine: str = "mlx", **options: Any) -> TokenClassifier:
 
 
 @needs_compiler
-@pytest.mark.parametrize("family", ["bert", "deberta-v3", "modernbert", "privacy-filter"])
+@pytest.mark.parametrize("family", ["bert", "deberta-v3", "modernbert", "privacy-filter", "longformer"])
 def test_compiled_is_uncompiled(family: str) -> None:
     rng = np.random.default_rng(2)
     lengths = (33, 40, 40, 31, 7, 1, 38, 40, 12)  # nine: one more sequence fills the batch up
@@ -79,6 +79,18 @@ def test_compiled_spans_are_those_of_numpy(folder: Path) -> None:
     for found, expected in zip(compiled, numpy, strict=True):
         assert [(s.start, s.end, s.label) for s in found] == [(s.start, s.end, s.label) for s in expected]
         assert [s.score for s in found] == pytest.approx([s.score for s in expected], abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["longformer-global", "bilstm-crf"])
+def test_what_is_no_one_graph_is_not_compiled(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where compiling is the default, as on a GPU; said by name where it is asked for."""
+    from openmed_mlx_eval.runtime.engines import mlx_ops
+
+    monkeypatch.setattr(mlx_ops, "compiles", lambda device, asked: asked is not False)
+    assert load(GOLDEN / "longformer").ops.compiles
+    assert not load(GOLDEN / family).ops.compiles
+    with pytest.raises(UsageError, match="--compile: the network of this model is not one graph"):
+        load(GOLDEN / family, compile=True)
 
 
 def test_buckets_are_few_and_near() -> None:

@@ -111,10 +111,11 @@ class Ops(Protocol):
         (x[2i], x[2i + 1]) (Su et al. 2021, arXiv:2104.09864). Positions must count from 0 in each sequence.
         """
 
-    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Any:
+    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None, everywhere: Any = None) -> Any:
         """What `banded_attention` needs to let each token see `before` tokens before it and `after` behind it.
 
-        None: all there are. Made once a batch, for all layers that see alike.
+        None: all there are. everywhere: from `global_tokens`; those are seen by all tokens of their sequence. Made once a
+        batch, for all layers that see alike.
         """
 
     def banded_attention(self, q: Any, k: Any, v: Any, band: Any, *, scale: float | None = None, sinks: Any = None) -> Any:
@@ -132,6 +133,20 @@ class Ops(Protocol):
         """x → Σ softmax(r)ₑ·downₑ((u + 1)·g·σ(alpha·g)) over the `chosen` experts e of the highest router logits r, a new tensor.
 
         g, u: the halves of gate_upₑ(x), g at most `limit` and u within ±limit. As in gpt-oss (OpenAI 2025, arXiv:2508.10925).
+        """
+
+    # What tokens that see and are seen everywhere need.
+
+    def global_tokens(self, inputs: Inputs, ids: Sequence[int]) -> Any:
+        """Where the tokens with one of these ids stand; None where the batch has none."""
+
+    def global_rows(self, x: Any, tokens: Any) -> Any:
+        """Those tokens' rows of x (tokens, width), a new tensor of as many rows as there are, or more."""
+
+    def global_attention(self, q: Any, k: Any, v: Any, context: Any, inputs: Inputs, tokens: Any) -> Any:
+        """context, but softmax(q·kᵀ/√d)·v over the whole sequence in those tokens' rows; q and context are overwritten.
+
+        q: of `global_rows`, (rows, heads·d). k, v: of `heads`, all tokens'. context: (tokens, heads·d).
         """
 
     # What disentangled attention needs.
@@ -152,3 +167,13 @@ class Ops(Protocol):
 
     def convolution(self, kernel: StoredTensor, bias: StoredTensor) -> Callable[[Any, Inputs], Any]:
         """(x, inputs) → each sequence convolved by itself, zeros around it; kernel: (outputs, inputs, an odd number of taps)."""
+
+    # What recurrent networks need.
+
+    def lstm(self, directions: Sequence[tuple[Linear, Linear]]) -> Callable[[Any, Inputs], Any]:
+        """(x, inputs) → each sequence read from its start and from its own end: (…, width) → (…, 2·hidden), a new tensor.
+
+        Hochreiter and Schmidhuber 1997 with forget gates, as torch.nn.LSTM has it. directions: forwards, then
+        backwards, the layers of the input (4·hidden, width) and of the state (4·hidden, hidden), each with one bias;
+        rows are the gates i, f, g, o.
+        """

@@ -12,6 +12,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from .mlx_globals import GlobalTokens, global_keys
 from .mlx_layout import Padded, attend, tokens_first
 
 BLOCK_UNIT = 32
@@ -21,27 +22,33 @@ WORTH_CUTTING = 4
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """mask: as `mx.fast.scaled_dot_product_attention` takes it. block: tokens of a block, 0 for uncut sequences."""
+    """mask: as `mx.fast.scaled_dot_product_attention` takes it. block: tokens of a block, 0 for uncut sequences.
+
+    everywhere: tokens whose keys are put behind those of every block.
+    """
 
     mask: Any
     block: int = 0
+    everywhere: GlobalTokens | None = None
 
 
-def band(layout: Padded, before: int | None, after: int | None) -> Band:
+def band(layout: Padded, before: int | None, after: int | None, everywhere: GlobalTokens | None = None) -> Band:
     """The band of a padded batch."""
     sequences, length, padding = layout
     before = None if before is None or before >= length - 1 else before
     after = None if after is None or after >= length - 1 else after
     if before is None and after is None:
         return Band(padding)
-    if before is None and after == 0:
+    if before is None and after == 0 and everywhere is None:
         return Band("causal")  # padding stands at the end, where no token looks
     if before is not None and after is not None:
         block = -(-max(before, after, 1) // BLOCK_UNIT) * BLOCK_UNIT
         if length >= WORTH_CUTTING * block:
             tokens = mx.ones((sequences, length), dtype=mx.bool_) if padding is None else padding[:, 0, 0]
-            return Band(_block_mask(tokens, block, before, after), block)
+            return Band(_block_mask(tokens, block, before, after, everywhere), block, everywhere)
     seen, itself = _seen(np.arange(length), np.arange(length), before, after)
+    if everywhere is not None:
+        seen = seen | everywhere.among[:, None, None]
     return Band(seen if padding is None else seen & (padding | itself))
 
 
@@ -50,7 +57,7 @@ def banded_attention(q: Any, k: Any, v: Any, band: Band, scale: float | None = N
     sequences, heads, length, width = q.shape
     if band.block:
         q = _own_blocks(q, band.block)
-        k, v = (_three_blocks(x, band.block) for x in (k, v))
+        k, v = (_blocks_and_globals(x, band) for x in (k, v))
     context = attend(q, k, v, width**-0.5 if scale is None else scale, band.mask, sinks)
     if band.block:
         # (sequences · blocks, heads, block, d): blocks are next to each other once heads are behind tokens
@@ -70,10 +77,26 @@ def _seen(queries: Any, keys: Any, before: int | None, after: int | None) -> tup
     return mx.array(seen), mx.array(distance == 0)
 
 
-def _block_mask(tokens: Any, block: int, before: int, after: int) -> Any:
-    """Boolean (sequences · blocks, 1, block, 3 · block). tokens: (sequences, length), false for padding."""
+def _block_mask(tokens: Any, block: int, before: int, after: int, everywhere: GlobalTokens | None) -> Any:
+    """Boolean (sequences · blocks, 1, block, keys), keys as in `_blocks_and_globals`. tokens: (sequences, length), false for padding."""
     seen, itself = _seen(np.arange(block, 2 * block), np.arange(3 * block), before, after)
-    return seen & (_three_blocks(tokens[:, None, :, None], block).swapaxes(-1, -2) | itself)
+    if everywhere is None:
+        return seen & (_three_blocks(tokens[:, None, :, None], block).swapaxes(-1, -2) | itself)
+    # Each token once: global ones among the keys behind the blocks, and so not in the blocks, where a row may be left empty.
+    near = seen & _three_blocks((tokens & ~everywhere.among)[:, None, :, None], block).swapaxes(-1, -2)
+    far = mx.repeat(everywhere.real, len(near) // len(tokens), axis=0)[:, None, None]
+    mask = mx.concatenate([near, mx.broadcast_to(far, (*near.shape[:3], far.shape[-1]))], axis=-1)
+    alone = mx.concatenate([itself, mx.zeros((block, far.shape[-1]), dtype=mx.bool_)], axis=-1)
+    return mask | (alone & ~mask.any(axis=-1, keepdims=True))
+
+
+def _blocks_and_globals(x: Any, band: Band) -> Any:
+    """(sequences, heads, length, d) → (sequences · blocks, heads, 3 · block + global tokens, d)."""
+    blocks = _three_blocks(x, band.block)
+    if band.everywhere is None:
+        return blocks
+    keys = global_keys(x, band.everywhere)
+    return mx.concatenate([blocks, mx.repeat(keys, len(blocks) // len(keys), axis=0)], axis=2)
 
 
 def _own_blocks(x: Any, block: int) -> Any:

@@ -22,7 +22,9 @@ from .mlx_activations import FUNCTIONS
 from .mlx_bands import Band, band, banded_attention
 from .mlx_device import begin, compiles, limit_memory
 from .mlx_experts import mixture
+from .mlx_globals import GlobalTokens, global_attention
 from .mlx_layout import Padded, attend, heads_first, on_host, padded, shape, tokens_first
+from .mlx_recurrent import lstm
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
@@ -160,8 +162,10 @@ class MlxOps:
 
         return apply
 
-    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
-        return band(inputs.layout, before, after)
+    def band(
+        self, inputs: Inputs, before: int | None = None, after: int | None = None, everywhere: GlobalTokens | None = None
+    ) -> Band:
+        return band(inputs.layout, before, after, everywhere)
 
     def banded_attention(self, q: Any, k: Any, v: Any, band: Band, *, scale: float | None = None, sinks: Any = None) -> Any:
         return banded_attention(q, k, v, band, scale, sinks)
@@ -172,6 +176,15 @@ class MlxOps:
     def mixture(self, router: Linear, gate_up: Experts, down: Experts, chosen: int, alpha: float, limit: float) -> Op:
         products = [self._experts(experts) for experts in (gate_up, down)]
         return mixture(self._linear(router, mx.float32), products[0], products[1], chosen, alpha, limit)
+
+    def global_tokens(self, inputs: Inputs, ids: Sequence[int]) -> GlobalTokens | None:
+        return GlobalTokens.of(inputs, ids)
+
+    def global_rows(self, x: Any, tokens: GlobalTokens) -> Any:
+        return mx.take(x, tokens.rows, axis=0)
+
+    def global_attention(self, q: Any, k: Any, v: Any, context: Any, inputs: Inputs, tokens: GlobalTokens) -> Any:
+        return global_attention(q, k, v, context, inputs.layout.mask, tokens)
 
     def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> tuple[Any, Any]:
         """The tables' rows for the padded length's distances, descending and ascending."""
@@ -215,6 +228,18 @@ class MlxOps:
             return mx.conv1d(x, weight, padding=padding).reshape(sequences * length, -1) + shift
 
         return apply
+
+    def lstm(self, directions: Sequence[tuple[Linear, Linear]]) -> Callable[[Any, Inputs], Any]:
+        # The product with the state is one row of each sequence, at every step: packed words would be unpacked for each.
+        projections = [self._sum_of_biases(*layers) for layers in directions]
+        states = _made(mx.stack([self.table(states.matrices[0]).T for _, states in directions]))
+        return lstm(projections, states)
+
+    def _sum_of_biases(self, inputs: Linear, states: Linear) -> Op:
+        """The product of `inputs` alone, with the biases of both."""
+        product = self.linear(Linear(inputs.matrices, ()))
+        bias = _made(sum(self._tensor(bias) for bias in (*inputs.biases, *states.biases)))
+        return lambda x: product(x) + bias
 
     def _experts(self, experts: Experts) -> Callable[[Any, Any], Any]:
         """(x (rows, inputs), each row's expert, ascending) → (rows, outputs)."""

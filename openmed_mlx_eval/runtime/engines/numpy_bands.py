@@ -63,11 +63,15 @@ class Rotary:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """How far a token sees within its sequence, in tokens; None: to the end."""
+    """How far a token sees within its sequence, in tokens; None: to the end.
+
+    everywhere: what all tokens of each group see too, as places in its one sequence; () where nobody is seen so.
+    """
 
     groups: tuple[Group, ...]
     before: int | None
     after: int | None
+    everywhere: tuple[Array, ...] = ()
 
 
 def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | None = None, sinks: Array | None = None) -> Array:
@@ -78,16 +82,17 @@ def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | No
     shift = not _surely_small(q, k) or (sinks is not None and sinks.max() > 64)
     by_head = None if sinks is None else sinks.reshape(key_heads, -1, 1, 1)
     out = np.empty((tokens, heads * width), dtype=np.float32)
-    for group in band.groups:
+    for group, everywhere in zip(band.groups, band.everywhere or (None,) * len(band.groups), strict=True):
         rows = slice(group.start, group.start + group.count * group.length)
         axes = (group.count, group.length, key_heads, -1, width)
         # (sequences, key heads, heads that share a key head, rows, d); keys are broadcast over the third.
         queries, keys, values, context = (x[rows].reshape(axes).transpose(0, 2, 3, 1, 4) for x in (q, k, v, out))
         for some_rows, seen, mask in _row_cuts(group.length, heads // key_heads, band.before, band.after):
             cost = (some_rows.stop - some_rows.start) * (seen.stop - seen.start) * (heads // key_heads)
+            keys_seen, mask = (seen, mask) if everywhere is None else also_seen(seen, mask, everywhere)
             for some in cuts(group.count, max(1, BLOCK // (cost * key_heads))):
                 for part in cuts(key_heads, max(1, BLOCK // cost)):
-                    piece, sight = (some, part, slice(None), some_rows), (some, part, slice(None), seen)
+                    piece, sight = (some, part, slice(None), some_rows), (some, part, slice(None), keys_seen)
                     weights = np.matmul(queries[piece], keys[sight].swapaxes(-1, -2))
                     if mask is not None:
                         weights += mask
@@ -126,6 +131,15 @@ def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) 
         first = 0 if before is None else max(0, rows.start - before)
         last = length if after is None else min(length, rows.stop + after)
         yield rows, slice(first, last), _mask(rows, first, last, before, after)
+
+
+def also_seen(seen: slice, mask: Array | None, everywhere: Array) -> tuple[Array, Array | None]:
+    """The keys of a cut, as places, and its mask, when those at `everywhere` are seen by every row."""
+    inside = (everywhere >= seen.start) & (everywhere < seen.stop)
+    if mask is not None:
+        mask[:, everywhere[inside] - seen.start] = 0
+        mask = np.pad(mask, ((0, 0), (0, int((~inside).sum()))))
+    return np.concatenate([np.arange(seen.start, seen.stop), everywhere[~inside]]), mask
 
 
 def _mask(rows: slice, first: int, last: int, before: int | None, after: int | None) -> Array | None:

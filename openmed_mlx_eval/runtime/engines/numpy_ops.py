@@ -21,7 +21,9 @@ from .base import ACTIVATIONS, Inputs, Op
 from .numpy_bands import Band, Rotary, banded_attention, softmax_product
 from .numpy_disentangled import Distances, RelativeTables, disentangled_attention
 from .numpy_experts import mixture
+from .numpy_globals import GlobalTokens, global_attention
 from .numpy_layout import BLOCK, Group, blocks
+from .numpy_recurrent import Lstm
 
 
 class NumpyOps:
@@ -152,8 +154,10 @@ class NumpyOps:
     def rotary(self, frequencies: Array, *, neighbours: bool = False) -> Rotary:
         return Rotary(frequencies, neighbours)
 
-    def band(self, inputs: Inputs, before: int | None = None, after: int | None = None) -> Band:
-        return Band(inputs.layout, before, after)
+    def band(
+        self, inputs: Inputs, before: int | None = None, after: int | None = None, everywhere: GlobalTokens | None = None
+    ) -> Band:
+        return everywhere.band(before, after) if everywhere else Band(inputs.layout, before, after)
 
     def banded_attention(
         self, q: Array, k: Array, v: Array, band: Band, *, scale: float | None = None, sinks: Array | None = None
@@ -165,6 +169,15 @@ class NumpyOps:
 
     def mixture(self, router: Linear, gate_up: Experts, down: Experts, chosen: int, alpha: float, limit: float) -> Op:
         return mixture(self.linear(router), gate_up, down, chosen, alpha, limit)
+
+    def global_tokens(self, inputs: Inputs, ids: Sequence[int]) -> GlobalTokens | None:
+        return GlobalTokens.of(inputs, ids)
+
+    def global_rows(self, x: Array, tokens: GlobalTokens) -> Array:
+        return np.asarray(x[tokens.rows])
+
+    def global_attention(self, q: Array, k: Array, v: Array, context: Array, inputs: Inputs, tokens: GlobalTokens) -> Array:
+        return global_attention(q, k, v, context, tokens)
 
     def distances(self, inputs: Inputs, rows: Callable[[int], Array]) -> list[Distances]:
         return [Distances.of(group.length, rows(group.length)) for group in inputs.layout]
@@ -192,6 +205,9 @@ class NumpyOps:
             return y
 
         return apply
+
+    def lstm(self, directions: Sequence[tuple[Linear, Linear]]) -> Lstm:
+        return Lstm.of(directions)
 
 
 def _layer_norm(norm: Norm, epsilon: float) -> Callable[[Array], None]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from ...errors import ModelError
 from .base import Config, Family
 from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
+from .bilstm_crf import BILSTM_CRF
 from .deberta_v2 import DEBERTA_V2
 from .eurobert import EUROBERT
+from .longformer import LONGFORMER
 from .modernbert import MODERNBERT
 from .privacy_filter import PRIVACY_FILTER
 from .qwen3 import QWEN3
 
-FAMILIES: tuple[Family, ...] = (BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT, DEBERTA_V2, PRIVACY_FILTER)
+FAMILIES: tuple[Family, ...] = (
+    BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT, DEBERTA_V2, PRIVACY_FILTER, LONGFORMER, BILSTM_CRF,
+)  # fmt: skip
 
 
 def family_of(config: Config) -> Family:

@@ -32,7 +32,10 @@ class Family:
     stored_prefix: what OpenMed's runtime has before the names of all tensors but the head's in an artifact.
     whole: layers that a conversion never quantises; stacks: those that are `weights.Experts`; `{i}` for the layer number.
     half: the half precision in which its activations stay finite. layout: how an artifact has the tensors, where that is
-    more than the prefix. artifact_keys: config → what an artifact's config.json must say beside it.
+    more than the prefix. artifact_keys: config → what an artifact's config.json must say beside it. chain: the prefix of a
+    linear chain's tensors, which then decodes (`runtime.crf`). attends: whether tokens attend to each other, so that each
+    costs more in a longer sequence. compiles: config → whether the network is one graph for all batches of a shape, and
+    reads no values on the host.
     """
 
     name: str
@@ -50,6 +53,9 @@ class Family:
     half: str = "float16"
     layout: Layout = field(default_factory=Layout)
     artifact_keys: Callable[[Config], dict[str, Any]] = lambda config: {}
+    chain: str = ""
+    attends: bool = True
+    compiles: Callable[[Config], bool] = lambda config: True
 
     def stored_name(self, name: str) -> str:
         """What a tensor of ours is called in an artifact."""

@@ -96,29 +96,42 @@ class Layer:
         self.norm2 = ops.norm(weights.norm(f"{name}.ln2"), c.epsilon)
         self.ops, self.heads = ops, c.heads
 
-    def __call__(self, x: Any, inputs: Inputs) -> Any:
-        x = self.norm1(self.out(self.ops.attention(self.qkv(x), self.heads, inputs)), x)
+    def attend(self, x: Any, inputs: Inputs, seen: Any) -> Any:
+        """What the tokens take from each other, (…, hidden). seen: what of a batch a kind of attention must know more."""
+        return self.ops.attention(self.qkv(x), self.heads, inputs)
+
+    def __call__(self, x: Any, inputs: Inputs, seen: Any = None) -> Any:
+        x = self.norm1(self.out(self.attend(x, inputs, seen)), x)
         return self.norm2(self.linear2(self.activation(self.linear1(x))), x)
+
+
+class Embeddings:
+    """inputs → (…, hidden), normalised."""
+
+    def __init__(self, ops: Ops, weights: Checkpoint, c: BertConfig) -> None:
+        self.words = ops.embedding(weights.matrix("embeddings.word_embeddings"))
+        self.positions = ops.embedding(weights.matrix("embeddings.position_embeddings"))
+        self.type = ops.row(weights.matrix("embeddings.token_type_embeddings"), 0) if c.token_types else None
+        self.norm = ops.norm(weights.norm("embeddings.norm"), c.epsilon)
+        self.project = ops.linear(weights.linear("embeddings_project")) if c.embedding != c.hidden else None
+
+    def __call__(self, inputs: Inputs) -> Any:
+        x = self.words(inputs.ids)
+        if self.type is not None:
+            x += self.type
+        x = self.norm(x, self.positions(inputs.positions))
+        return x if self.project is None else self.project(x)
 
 
 def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
     """The forward function: inputs → logits (…, labels)."""
     c = BertConfig.of(config)
-    words = ops.embedding(weights.matrix("embeddings.word_embeddings"))
-    positions = ops.embedding(weights.matrix("embeddings.position_embeddings"))
-    types = ops.row(weights.matrix("embeddings.token_type_embeddings"), 0) if c.token_types else None
-    norm = ops.norm(weights.norm("embeddings.norm"), c.epsilon)
-    project = ops.linear(weights.linear("embeddings_project")) if c.embedding != c.hidden else None
+    embeddings = Embeddings(ops, weights, c)
     layers = [Layer(ops, weights, f"encoder.layers.{i}", c) for i in range(c.layers)]
     classifier = ops.linear(weights.linear("classifier"))
 
     def forward(inputs: Inputs) -> Any:
-        x = words(inputs.ids)
-        if types is not None:
-            x += types
-        x = norm(x, positions(inputs.positions))
-        if project is not None:
-            x = project(x)
+        x = embeddings(inputs)
         for layer in layers:
             x = layer(x, inputs)
         return classifier(x)
@@ -148,7 +161,7 @@ _EMBEDDINGS = {
     "embeddings.position_embeddings": "embeddings.position_embeddings",
     "embeddings.token_type_embeddings": "embeddings.token_type_embeddings",
 }
-_BERT_NAMES = {
+BERT_NAMES = {
     **_EMBEDDINGS,
     "encoder.layer.{i}.attention.self.query": "encoder.layers.{i}.attention.query_proj",
     "encoder.layer.{i}.attention.self.key": "encoder.layers.{i}.attention.key_proj",
@@ -172,15 +185,15 @@ _DISTILBERT_NAMES = {
     "transformer.layer.{i}.output_layer_norm": "encoder.layers.{i}.ln2",
     **_HEAD,
 }
-_ELECTRA_NAMES = {**_BERT_NAMES, "embeddings_project": "embeddings_project"}
-_IGNORED = ("pooler.", "embeddings.position_ids", "embeddings.token_type_ids")
+_ELECTRA_NAMES = {**BERT_NAMES, "embeddings_project": "embeddings_project"}
+IGNORED = ("pooler.", "embeddings.position_ids", "embeddings.token_type_ids")
 
 
 def _whole_table(config: Config) -> int:
     return BertConfig.of(config).positions
 
 
-def _behind_padding(config: Config) -> int:
+def window_behind_padding(config: Config) -> int:
     window = BertConfig.of(config).positions - padding_id(config) - 1
     if window < 1:
         raise ModelError("config.json: max_position_embeddings leaves no position behind pad_token_id")
@@ -193,15 +206,15 @@ def _family(name: str, model_types: tuple[str, ...], names: dict[str, str], *, b
         model_types=model_types,
         prefixes=tuple(model_type.replace("-", "_") for model_type in model_types),
         names=names,
-        ignored=_IGNORED,
+        ignored=IGNORED,
         shapes=shapes,
-        window=_behind_padding if behind_padding else _whole_table,
+        window=window_behind_padding if behind_padding else _whole_table,
         positions=positions_behind_padding if behind_padding else positions_from_zero,
         network=network,
     )
 
 
-BERT = _family("bert", ("bert",), _BERT_NAMES)
+BERT = _family("bert", ("bert",), BERT_NAMES)
 DISTILBERT = _family("distilbert", ("distilbert",), _DISTILBERT_NAMES)
 ELECTRA = _family("electra", ("electra",), _ELECTRA_NAMES)
-ROBERTA = _family("roberta", ("roberta", "xlm-roberta", "camembert"), _BERT_NAMES, behind_padding=True)
+ROBERTA = _family("roberta", ("roberta", "xlm-roberta", "camembert"), BERT_NAMES, behind_padding=True)
