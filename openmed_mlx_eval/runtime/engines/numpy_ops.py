@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError
 from ..safetensors import Array, StoredTensor
 from ..weights import Experts, Linear, Matrix, Norm
-from .base import ACTIVATIONS, Inputs, Op
+from .base import Inputs, Op
+from .numpy_activations import activation_of
 from .numpy_bands import Band, Rotary, banded_attention, softmax_product
 from .numpy_disentangled import Distances, RelativeTables, disentangled_attention
 from .numpy_experts import mixture
@@ -100,7 +99,7 @@ class NumpyOps:
         return apply
 
     def activation(self, name: str) -> Op:
-        function = _activation(name)
+        function = activation_of(name)
 
         def apply(x: Array) -> Array:
             flat = x.reshape(-1)
@@ -132,7 +131,7 @@ class NumpyOps:
         return _on_a_copy(_rms_norm(norm, epsilon))
 
     def gated(self, activation: str) -> Op:
-        function = _activation(activation)
+        function = activation_of(activation)
 
         def apply(x: Array) -> Array:
             width = x.shape[1] // 2
@@ -249,12 +248,6 @@ def _on_a_copy(function: Callable[[Array], None]) -> Op:
     return apply
 
 
-def _activation(name: str) -> Callable[[Array], Any]:
-    if name not in _ACTIVATIONS:
-        raise ModelError(f"config.json: hidden_act {name!r} is not supported – supported are {', '.join(ACTIVATIONS)}")
-    return _ACTIVATIONS[name]
-
-
 def _attend(q: Array, k: Array, v: Array, out: Array, shift: bool) -> None:
     """softmax(q·kᵀ)·v into out; (sequences, heads, rows, d)."""
     softmax_product(np.matmul(q, k.transpose(0, 1, 3, 2)), v, out, shift)
@@ -289,66 +282,3 @@ def _mapped(part: Array) -> bool:
 def available_cores() -> int:
     """Cores this process may use, which on a shared machine are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _gelu(x: Array) -> None:
-    """x·Φ(x), Φ as a logistic function of an odd polynomial: |error| < 6e-7 on the whole line.
-
-    numpy has no erf. Coefficients: weighted minimax fit of ln(Φ/(1-Φ)) = x·P(x²) on (0, 6.5]; the highest is
-    positive, so that beyond the interval the function saturates as it must.
-    """
-    square = x * x
-    power = square * _LOGIT[-1]
-    for coefficient in _LOGIT[-2:0:-1]:
-        power += coefficient
-        power *= square
-    power += _LOGIT[0]
-    power *= x
-    np.negative(power, out=power)
-    np.exp(power, out=power)
-    power += np.float32(1)
-    x /= power
-
-
-_LOGIT = np.array(
-    [1.5957685368174532, 0.07266829823713797, -6.60534049370006e-05, -0.0001105467725706256,
-     7.94814137471511e-06, -2.675663877525162e-07, 3.627854286173628e-09],
-    dtype=np.float32,
-)  # fmt: skip
-
-
-def _sigmoid_of(scale: float, cube: float) -> Callable[[Array], None]:
-    """x / (1 + exp(-(scale·x + cube·x³))): SiLU, the quick GELU and, as tanh(z) = 2σ(2z) - 1, the tanh GELU."""
-
-    def apply(x: Array) -> None:
-        power = x * np.float32(-scale)
-        if cube:
-            power += x * x * x * np.float32(-cube)
-        np.exp(power, out=power)
-        power += np.float32(1)
-        x /= power
-
-    return apply
-
-
-def _relu(x: Array) -> None:
-    np.maximum(x, np.float32(0), out=x)
-
-
-def _tanh(x: Array) -> None:
-    np.tanh(x, out=x)
-
-
-_TANH_GELU = _sigmoid_of(2 * 0.7978845608028654, 2 * 0.7978845608028654 * 0.044715)
-_SILU = _sigmoid_of(1.0, 0.0)
-_ACTIVATIONS: dict[str, Callable[[Array], Any]] = {
-    "gelu": _gelu,
-    "gelu_new": _TANH_GELU,
-    "gelu_fast": _TANH_GELU,
-    "gelu_pytorch_tanh": _TANH_GELU,
-    "quick_gelu": _sigmoid_of(1.702, 0.0),
-    "relu": _relu,
-    "silu": _SILU,
-    "swish": _SILU,
-    "tanh": _tanh,
-}
