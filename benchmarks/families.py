@@ -23,6 +23,7 @@ BATCHES = ((8, 128), (2, 512))
 """Texts and tokens of each."""
 GROWING = (1024, 2048, 4096)
 VOCABULARY = 4_000
+LABELS = dict(enumerate(("O", *(f"{mark}-{name}" for name in ("NAME", "DATE", "PLACE", "ID") for mark in "BI"))))
 
 _WIDE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 514}
 _PADS = {"pad_token_id": 1, "type_vocab_size": 1}
@@ -63,7 +64,7 @@ def model_of(name: str, layers: int) -> Any:
     stem, config = FAMILIES[name]
     depth = "n_layers" if stem == "DistilBert" else "num_hidden_layers"
     torch.manual_seed(0)
-    made = getattr(transformers, f"{stem}Config")(**{"vocab_size": VOCABULARY, "num_labels": 9, **config, depth: layers})
+    made = getattr(transformers, f"{stem}Config")(**{"vocab_size": VOCABULARY, "id2label": LABELS, **config, depth: layers})
     return getattr(transformers, f"{stem}ForTokenClassification")(made).eval()
 
 
