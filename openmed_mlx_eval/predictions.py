@@ -18,7 +18,8 @@ from typing import Any
 from .corpora import load_corpus
 from .corpora.document import Document
 from .corpora.draft import Fault
-from .corpora.formats import FORMATS
+from .corpora.formats import FORMATS, detect_format
+from .corpora.heads import HEAD, keys_by_depth
 from .corpora.json_fields import ENDS, IDS, LABELS, STARTS, TEXTS
 from .corpora.source import STDIN, decoded, existing, sources_of
 from .errors import InputError
@@ -67,7 +68,9 @@ def load_predictions(
     """
     if str(path) != STDIN:
         existing(path, "the predictions")
-    if format == FORMAT or (format is None and _is_json(path)):
+    if format is None and _is_json(path):
+        format = _corpus_format(path) or FORMAT
+    if format == FORMAT:
         rows = list(_json_rows(path))
     else:
         corpus = load_corpus(path, format, discontinuous=discontinuous)
@@ -77,6 +80,18 @@ def load_predictions(
 
 def _is_json(path: str | Path) -> bool:
     return str(path) == STDIN or Path(path).suffix.lower() in (".json", ".jsonl", ".ndjson")
+
+
+def _corpus_format(path: str | Path) -> str | None:
+    """The format of a JSON file that only an annotation tool writes; None for rows of predictions, which fixtures are too."""
+    if str(path) == STDIN or not Path(path).is_file():
+        return None
+    shown = detect_format(path)
+    if shown == "doccano":  # its other dialect keeps spans under one of our names, and is read with scores
+        with Path(path).open("rb") as file:
+            outer = keys_by_depth(file.read(HEAD).decode("utf-8", "replace"))[:1]
+        return None if outer and outer[0] & {*_SPANS} else shown
+    return None if shown == "openmed" else shown
 
 
 def _matched(rows: Sequence[_Row], documents: Sequence[Document], scored: int, skipped: Sequence[int] = ()) -> Predictions:

@@ -2,11 +2,9 @@
 
     python scripts/family_table.py                          print the table
     python scripts/family_table.py --write                  put it into README.md, between its two marks
-    python scripts/family_table.py --count MODELS.jsonl     count a collection's token classifiers anew
     python scripts/family_table.py --measure                measure parity anew, on the golden models
 
-Counts and measurements are kept in family_table.json beside this file. MODELS.jsonl: a row a repository, with `task` and
-`architecture`. Parity is the largest difference of any logit from transformers', over the golden models of a family and
+Checkpoints are counted in models_manifest.json; measurements are kept in family_table.json beside this file. Parity is the largest difference of any logit from transformers', over the golden models of a family and
 both engines, in float32.
 """
 
@@ -25,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_suffix(".json")
 README = ROOT / "README.md"
+MANIFEST = ROOT / "models_manifest.json"
 GOLDEN = ROOT / "tests" / "data" / "golden"
 BEGIN, END = "<!-- families: printed by scripts/family_table.py -->", "<!-- end of families -->"
 ENGINES = ("numpy", "mlx")
@@ -43,10 +42,12 @@ def model_type(architecture: str) -> str:
     )
 
 
-def counted(rows: list[Mapping[str, Any]]) -> dict[str, int]:
+def counted() -> dict[str, int]:
     """{model_type: token classifiers of it}, the most frequent first; `unknown` where the collection does not say."""
-    found = Counter(model_type(row["architecture"] or "unknown") for row in rows if row["task"] == "token-classification")
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    found: Counter[str] = Counter()
+    for row in json.loads(MANIFEST.read_text("utf-8"))["totals"]:
+        found[model_type(row["architecture"] or "unknown")] += row["token_classifiers"]
+    return {name: count for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0])) if count}
 
 
 def measured() -> dict[str, dict[str, Any]]:
@@ -78,7 +79,7 @@ def table(record: Mapping[str, Any]) -> str:
     from openmed_mlx_eval.converters.planning import KEEP
     from openmed_mlx_eval.runtime.families import FAMILIES
 
-    counts: dict[str, int] = record["architectures"]
+    counts = counted()
     lines = [
         "| Family | `model_type` | Checkpoints | Engines | dtypes | `auto` on Metal | Quantised | Parity |",
         "|---|---|---:|---|---|---|---|---:|",
@@ -114,18 +115,14 @@ def in_readme(text: str, new: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--count", type=Path)
     parser.add_argument("--measure", action="store_true")
     options = parser.parse_args()
-    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {"architectures": {}, "parity": {}, "measured_on": ""}
-    if options.count:
-        record["architectures"] = counted([json.loads(line) for line in options.count.read_text("utf-8").splitlines() if line])
+    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {"parity": {}, "measured_on": ""}
     if options.measure:
         import platform
 
         record["parity"] = measured()
         record["measured_on"] = f"{platform.system()}, {platform.machine()}, mlx on its CPU device"
-    if options.count or options.measure:
         RECORD.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
     if options.write:
         README.write_text(in_readme(README.read_text("utf-8"), table(record)), "utf-8")

@@ -87,8 +87,7 @@ def _scored(folder: RunFolder, outcomes: Iterable[Outcome], *, quiet: bool) -> d
                 click.echo(printable(f"error: {outcome.model} on {outcome.corpus}: {outcome.failure}"), err=True)
         block = bench_block(runs, failures)
         folder.write({"bench.json": [_json(block)], "bench.md": [to_markdown(block)]})
-    if len(runs) > 1:
-        _write_page(folder, [report for *_, report in runs])
+    _write_page(folder, [report for *_, report in runs])
     return block
 
 
@@ -118,8 +117,12 @@ def _night(context: click.Context, path: str) -> tuple[Sequence[str], Sequence[C
 
 
 def _write_page(folder: RunFolder, reports: Sequence[Mapping[str, Any]]) -> None:
-    """runs.html, where the `report` extra is installed; bench.md says the same without."""
+    """runs.html of several runs, where the `report` extra is installed; bench.md says the same without. None of an older night."""
     from ..reporting.side_by_side import comparison_html
+
+    (folder.path / "runs.html").unlink(missing_ok=True)
+    if len(reports) < 2:
+        return
 
     try:
         page = comparison_html(reports)

@@ -28,12 +28,14 @@ gate_options = all_of(
 @gate_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
 def command(run: str, rules: str | None, as_json: bool, **options: Any) -> None:
-    from ..saved_runs import load_report
+    from ..saved_runs import load_report, refuse_shard
 
     given = [gates for gates in (load_gates(rules) if rules is not None else None, gates_of(options)) if gates is not None]
     if not given:
         raise UsageError("no rule was given – give --rules FILE, --fail-under KEY=NUMBER or --fail-over KEY=NUMBER")
-    outcomes = check(load_report(run)["metrics"], sum(given[1:], given[0]))
+    report = load_report(run)
+    refuse_shard(report)
+    outcomes = check(report["metrics"], sum(given[1:], given[0]))
     if as_json:
         block = {"passed": all(one.passed for one in outcomes), "rules": [one.to_dict() for one in outcomes]}
         click.echo(json.dumps(block, indent=2, ensure_ascii=False))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ..errors import UsageError
 from .gate import gate_options, gates_of, hold
 from .options import deliver, output_options, run_folder
 
@@ -19,6 +21,8 @@ def command(runs: Sequence[str], output: str | None, as_json: bool, quiet: bool,
     from ..merging import merge
 
     gates = gates_of(options)
+    if output is not None and Path(output).resolve() in {Path(run).resolve() for run in runs}:
+        raise UsageError("--output: that is one of the shards, which would be overwritten – give another folder")
     with run_folder(output) as folder:
         merged = merge(runs)
         files = merged.prediction_lines(), merged.document_lines()

@@ -140,6 +140,8 @@ def add(directory: str, manifest: str | None, name: str | None, as_json: bool) -
         raise ModelError("the model is not a directory – give a folder with config.json, *.safetensors and tokenizer.json")
     entry = described(Path(directory), catalog_with(path), name=name, root=path.absolute().parent)
     write_entry(path, entry)
+    if entry.path is None and entry.revision is None:
+        click.echo("note: the folder is not below the manifest's, so --model takes its path and not this name", err=True)
     if as_json:
         _print_json(entry.to_json())
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -52,6 +53,10 @@ def _pair(context: click.Context, option: click.Parameter, value: str) -> tuple[
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def command(a: str, b: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
     from ..parity import failure_line
+
+    for name in ("max_difference", "min_labels", "min_spans"):
+        if options[name] is not None and math.isnan(options[name]):
+            raise UsageError(f"--{name.replace('_', '-')}: give a number")
     from ..reporting.parity import print_parity, to_markdown
 
     with run_folder(output) as folder:

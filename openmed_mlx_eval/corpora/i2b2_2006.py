@@ -16,6 +16,8 @@ from .source import Source, text_of
 from .xml_parser import parse, safe_parser, stand_in_for_cr
 
 _TAG_OR_CR = re.compile(r"<[^<>]*>|\r")
+_RECORDS = re.compile(r"<RECORD\b.*</RECORD\s*>", re.DOTALL)
+"""From the first record to the end of the last: before and after, only white space may stand."""
 
 
 def read(source: Source) -> Iterator[Made]:
@@ -23,7 +25,7 @@ def read(source: Source) -> Iterator[Made]:
     markup = text_of(source.data or b"")
     stand_in = stand_in_for_cr(markup)
     if stand_in:  # the parser would turn \r\n into \n; within a tag it may
-        markup = _TAG_OR_CR.sub(lambda match: stand_in if match[0] == "\r" else match[0], markup)
+        markup = _RECORDS.sub(lambda records: _without_cr(records[0], stand_in), markup, count=1)
     for record in _records(markup):
         if record.fault is not None:
             yield record.fault
@@ -31,6 +33,10 @@ def read(source: Source) -> Iterator[Made]:
         text = "".join(record.parts)
         text = text.replace(stand_in, "\r") if stand_in else text
         yield Draft(record.id or None, text, tuple(record.mentions), line=record.line)
+
+
+def _without_cr(markup: str, stand_in: str) -> str:
+    return _TAG_OR_CR.sub(lambda match: stand_in if match[0] == "\r" else match[0], markup)
 
 
 @dataclass(slots=True)

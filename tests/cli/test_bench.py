@@ -55,6 +55,8 @@ def test_a_model_that_fails_stops_no_other(program, tiny_model: Path, broken: Pa
 
 
 def test_json_and_a_single_model(program, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "runs.html").write_text("of another night", "utf-8")
     said = program(
         "bench", tiny_model, "--corpus", corpus, "--output", tmp_path / "out", "--json", "--cold-start", 1, "--limit", 2
     )

@@ -72,7 +72,12 @@ def test_what_is_refused(program, shards: list[Path], tmp_path: Path) -> None:
     assert program("merge", *shards[1:], tmp_path / "nothing").code == 2
     assert program("merge").code == 2
     assert program("merge", *shards, "--quiet", "--fail-over", "documents=3").code == 3
-    for arguments in (("compare", shards[0], shards[1]), ("errors", "from", shards[0])):
+    before = {path.name: path.read_bytes() for path in shards[0].iterdir()}
+    said = program("merge", *shards, "--output", shards[0])
+    assert (said.code, "one of the shards, which would be overwritten" in said.err) == (2, True)
+    assert {path.name: path.read_bytes() for path in shards[0].iterdir()} == before
+    gated = ("gate", shards[0], "--fail-under", "exact_f1=0")
+    for arguments in (("compare", shards[0], shards[1]), ("errors", "from", shards[0]), gated):
         said = program(*arguments)
         assert (said.code, "one shard of a run – put its shards together with `merge` first" in said.err) == (1, True)
 

@@ -64,6 +64,8 @@ def test_a_limit_that_is_not_met_exits_3_after_writing(program: Program, tiny_mo
     [
         ([], "B is missing"),
         (["--engine", "numpy,mlx,numpy"], "--engine: give one of auto, mlx, numpy, or two"),
+        (["--engine", "numpy,mlx", "--max-difference", "nan"], "--max-difference: give a number"),
+        (["--engine", "numpy,mlx", "--min-spans", "nan"], "--min-spans: give a number"),
         (["--dtype", "int8"], "--dtype: give one of"),
         (["--engine", "numpy", "--dtype", "float32,float16"], "--engine numpy computes in float32"),
     ],

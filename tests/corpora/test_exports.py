@@ -69,9 +69,11 @@ def test_utf16_and_marks_are_read_and_said(tmp_path: Path, export: str) -> None:
 
 
 @pytest.mark.parametrize("export", EXPORTS)
-def test_gold_against_itself_is_one(program, tmp_path: Path, export: str) -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_gold_against_itself_is_one(program, tmp_path: Path, export: str, told: bool) -> None:
     path, format = write(tmp_path, export, (*ENTRIES, *ASTRAL)), EXPORTS[export][0]
-    scored = program("score", path, path, "--format", format, "--predictions-format", format, "--json", "--bootstrap", 0).json()
+    formats = ("--format", format, "--predictions-format", format) if told else ()
+    scored = program("score", path, path, *formats, "--json", "--bootstrap", 0).json()
     for rule in ("exact_span_f1", "relaxed_span_f1"):
         assert scored["metrics"][rule]["f1"] == 1.0
     assert scored["metrics"]["exact_span_f1"]["true_positives"] == sum(len(gold) for _, _, gold in (*ENTRIES, *ASTRAL))
@@ -184,6 +186,9 @@ def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
     assert corpus.documents[0].text == "\r\nDr Amy\r\nQuill & co\r\n"
     assert gold(corpus) == [[(5, 16, "DOCTOR")]]
     assert corpus.notes == {"crlf_documents": 1}
+    lines = '<?xml version="1.0"?>\r\n<ROOT>\r\n<RECORD ID="1">\r\n<TEXT>Dr <PHI TYPE="DOCTOR">Amy</PHI>\r\n</TEXT>\r\n</RECORD>\r\n</ROOT>\r\n'
+    again = load(lines, "i2b2-2006")
+    assert (again.documents[0].text, gold(again)) == ("Dr Amy\r\n", [[(3, 6, "DOCTOR")]])
 
 
 @pytest.mark.parametrize(
