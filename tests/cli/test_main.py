@@ -74,7 +74,7 @@ def test_a_group_alone_shows_its_help(program, arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([CANARY], "no such command – choose one of run, score"),
+        ([CANARY], "no such command – choose one of run, merge"),
         (["corpus", CANARY], "no such command – choose one of agreement, check"),
         (["run", CANARY], "more arguments than the command takes – see openmed-mlx-eval run --help"),
         (["score", "a", "b", CANARY], "more arguments"),
