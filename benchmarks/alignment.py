@@ -63,7 +63,8 @@ def main() -> None:
         "unchanged": lambda part: part,
         "spacing": lambda part: part.replace(" ", "  "),
         "case": str.upper,
-        "characters (1 %)": lambda part: "".join("x" if random_.random() < 0.01 else c for c in part),
+        "letters replaced (1 %)": lambda part: "".join("x" if c != " " and random_.random() < 0.01 else c for c in part),
+        "characters replaced (1 %)": lambda part: "".join("x" if random_.random() < 0.01 else c for c in part),
         "letters left out (1 %)": lambda part: "".join("" if random_.random() < 0.01 else c for c in part),
     }
     documents = [text_and_spans(random_) for _ in range(ANSWERS)]

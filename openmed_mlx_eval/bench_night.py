@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .bench import CorpusChoice
 from .errors import UsageError
+from .toml_file import check_keys, load_toml
 
 _KEYS = ("models", "corpora", "options")
 _CORPUS_KEYS = ("path", "name", "format")
@@ -32,18 +31,8 @@ def load_night(path: str | Path, options: Collection[str]) -> Night:
 
     Raises UsageError, which names near keys for an unknown one and quotes nothing of the file.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-
-    try:
-        table = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"bench file: it cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
-        raise UsageError(f"bench file: it is not TOML – write {_SHAPE}") from None
-    _check_keys(table, _KEYS, "bench file")
+    table: Any = load_toml(path, "bench file", _SHAPE)
+    check_keys(table, _KEYS, "bench file")
     beside = Path(path).parent
     models, corpora, given = table.get("models"), table.get("corpora"), table.get("options", {})
     if not _is_list_of(models, str) or not _is_list_of(corpora, (str, dict)) or not isinstance(given, dict):
@@ -51,7 +40,7 @@ def load_night(path: str | Path, options: Collection[str]) -> Night:
     chosen = tuple(_corpus(value, number, beside) for number, value in enumerate(corpora, start=1))
     if len({corpus.name.casefold() for corpus in chosen}) < len(chosen):
         raise UsageError("bench file: two corpora have one name – give each its own")
-    _check_keys({key.replace("_", "-"): value for key, value in given.items()}, options, "bench file: options")
+    check_keys({key.replace("_", "-"): value for key, value in given.items()}, sorted(options), "bench file: options")
     arguments = [part for key, value in given.items() for part in _typed(key.replace("_", "-"), value, beside)]
     return Night(tuple(str(beside / model) for model in models), chosen, tuple(arguments))
 
@@ -60,18 +49,10 @@ def _is_list_of(value: Any, kinds: type | tuple[type, ...]) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, kinds) for one in value)
 
 
-def _check_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
-    for number, key in enumerate(table, start=1):
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=4, cutoff=0.5)
-            hint = f"did you mean {', '.join(near)}?" if near else f"the keys are {', '.join(sorted(known))}"
-            raise UsageError(f"{where}: key {number} is unknown – {hint}")
-
-
 def _corpus(value: str | dict[str, Any], number: int, beside: Path) -> CorpusChoice:
     table = {"path": value} if isinstance(value, str) else value
     where = f"bench file: corpus {number}"
-    _check_keys(table, _CORPUS_KEYS, where)
+    check_keys(table, _CORPUS_KEYS, where)
     path, name, format = table.get("path"), table.get("name", f"corpus-{number}"), table.get("format")
     if not isinstance(path, str) or not isinstance(name, str) or not isinstance(format, str | None):
         raise UsageError(f"{where}: write {{path = PATH, name = NAME, format = FORMAT}}, the last two if need be")

@@ -6,7 +6,6 @@ are the ends of its interval. What is absent, null, or rests on fewer gold spans
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 from .errors import UsageError
 from .reporting.report import schema
 from .scoring.validity import REASONS
+from .toml_file import check_keys, load_toml, near
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -99,20 +99,8 @@ class Outcome:
 
 def load_gates(path: str | Path) -> Gates:
     """Read a gates file: TOML with `rules`, a list of strings, and `min_support`. Raises UsageError."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-
-    try:
-        table = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"--rules: the file cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
-        raise UsageError('--rules: the file is not TOML – write rules = ["exact_f1 >= 0.85"]') from None
-    for number, key in enumerate(table, start=1):
-        if key not in _KEYS:
-            raise UsageError(f"--rules: key {number} is unknown – {_near(key, _KEYS)}")
+    table: Any = load_toml(path, "--rules", 'rules = ["exact_f1 >= 0.85"]')
+    check_keys(table, _KEYS, "--rules")
     rules, min_support = table.get("rules"), table.get("min_support", 1)
     if not isinstance(rules, list) or not rules or not all(isinstance(rule, str) for rule in rules):
         raise UsageError('--rules: rules must be a list of one or more strings – write rules = ["exact_f1 >= 0.85"]')
@@ -162,19 +150,13 @@ def _checked(path: str, where: str) -> str:
     known = _known()
     first = _BOUND.sub("", path).partition(".")[0]
     if first not in known:
-        raise UsageError(f"{where}: a report has no such key – {_near(first, known)}")
+        hint = near(first, known, "its keys are those of metrics in report.json")
+        raise UsageError(f"{where}: a report has no such key – {hint}")
     return path
 
 
 def _known() -> list[str]:
     return sorted({*schema()["$defs"]["metrics"]["properties"], *SHORT})
-
-
-def _near(word: str, words: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, words, n=4, cutoff=0.5)
-    if near:
-        return f"did you mean {', '.join(near)}?"
-    return f"the keys are {', '.join(words)}" if len(words) < 9 else "its keys are those of metrics in report.json"
 
 
 _REASONS = {("invalid_predictions", reason) for reason in REASONS}

@@ -101,7 +101,7 @@ def test_a_night(program, tiny_model: Path, corpus: Path, tmp_path: Path) -> Non
         ('models = ["a"]\ncorpora = [{name = "Quill"}]', "corpus 1: write"),
         ('models = []\ncorpora = ["Quill"]', "bench file: write models"),
         ('models = "Quill"', "bench file: write models"),
-        ("Quill", "it is not TOML"),
+        ("Quill", "the file is not TOML"),
     ],
 )
 def test_a_night_that_cannot_be(program, tmp_path: Path, text: str, said: str) -> None:

@@ -18,6 +18,7 @@ from ..layouts import Layout
 from ..weights import Checkpoint
 from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
 from .bert import positions_from_zero
+from .rotary import check_heads
 from .yarn import Yarn, positive, yarn
 
 BASE = 150000.0
@@ -54,10 +55,7 @@ class PrivacyFilterConfig:
     head_bias: bool
 
     def __post_init__(self) -> None:
-        if self.heads % self.key_heads:
-            raise ModelError("config.json: num_attention_heads is no multiple of num_key_value_heads")
-        if self.head_width % 2:
-            raise ModelError("config.json: head_dim must be even, or the heads cannot be rotated")
+        check_heads(self.heads, self.key_heads, self.head_width)
         if self.chosen > self.experts:
             raise ModelError("config.json: more experts a token than experts")
 

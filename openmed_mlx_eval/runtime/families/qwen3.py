@@ -17,7 +17,7 @@ from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
 from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
 from .bert import positions_from_zero
-from .rotary import FULL, SLIDING, frequencies, layer_types, rotary_base
+from .rotary import FULL, SLIDING, check_heads, frequencies, layer_types, rotary_base
 
 Reach = tuple[int | None, int | None]
 """Tokens that a token sees before and after it; None: all."""
@@ -48,10 +48,7 @@ class Stack:
     head_bias: bool
 
     def __post_init__(self) -> None:
-        if self.heads % self.key_heads:
-            raise ModelError("config.json: num_attention_heads is no multiple of num_key_value_heads")
-        if self.head_width % 2:
-            raise ModelError("config.json: head_dim must be even, or the heads cannot be rotated")
+        check_heads(self.heads, self.key_heads, self.head_width)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         linears = {"classifier": (self.labels, self.hidden, self.head_bias)}

@@ -15,6 +15,14 @@ from .base import Config, number
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
+def check_heads(heads: int, key_heads: int, width: int) -> None:
+    """Raises ModelError for heads that cannot share keys, or are too odd to be rotated."""
+    if heads % key_heads:
+        raise ModelError("config.json: num_attention_heads is no multiple of num_key_value_heads")
+    if width % 2:
+        raise ModelError("config.json: head_dim must be even, or the heads cannot be rotated")
+
+
 def rotary_base(config: Config, layer_type: str | None = None, *, legacy: str = "rope_theta", default: float = 10000.0) -> float:
     """The base of rotary positions, from `rope_parameters` as transformers 5 writes it, or from a key of older versions.
 
