@@ -3,12 +3,10 @@ command and its failures. A command without a case here fails the first test."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ import exported_corpora
 import pytest
 import small_corpora
 from canary_cases import CANARY, CASES, Arguments, Place
+from canary_watch import assert_silent, entries
 from runtime.tiny_models import write_model
 
 from openmed_mlx_eval.cli.main import cli
@@ -45,14 +44,6 @@ def commands(command: click.Command, path: str = "") -> Iterator[str]:
 
 def test_every_command_has_a_case() -> None:
     assert sorted(CASES) == sorted(commands(cli))
-
-
-def entries() -> list[small_corpora.Entry]:
-    texts = (f"dr {CANARY} saw {CANARY} in ward 7", f"{CANARY} fever", f"the {CANARY} " + "ok " * 60 + CANARY)
-    return [
-        (f"{CANARY}-{number}", text, ((text.index(CANARY), text.index(CANARY) + len(CANARY), "NAME"),))
-        for number, text in enumerate(texts)
-    ]
 
 
 def corpus_of(folder: Path, format: str) -> Path:
@@ -132,30 +123,6 @@ def check(program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         return codes
 
     return call
-
-
-HALF = re.compile(rf"(?<![0-9a-f.]){CANARY[4:]}(?![0-9a-f])")
-"""The canary's number by itself; inside a longer number or a hash the digits are chance."""
-
-
-def unkeyed(text: str) -> Iterator[str]:
-    """What anyone could compute and compare: the plain hashes of a text, and their first 96 bits, as hex and base64."""
-    for name in ("md5", "sha1", "sha256", "sha512", "blake2b", "sha3_256"):
-        digest = hashlib.new(name, text.encode()).digest()
-        for encoded in (digest.hex(), base64.b64encode(digest).decode(), base64.urlsafe_b64encode(digest).decode()):
-            yield encoded[: 24 if encoded == digest.hex() else 16].lower()
-
-
-HASHES = {
-    hashed for text in (CANARY, *(part for name, text, _ in entries() for part in (name, text))) for hashed in unkeyed(text)
-}
-
-
-def assert_silent(said: str, where: str) -> None:
-    said = said.lower()
-    assert CANARY.lower()[:3] not in said, where
-    assert not HALF.search(said), where
-    assert not [hashed for hashed in HASHES if hashed in said], where
 
 
 @pytest.mark.parametrize("format", small_corpora.FORMATS)

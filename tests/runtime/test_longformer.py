@@ -22,7 +22,7 @@ from openmed_mlx_eval.runtime.families import family_of
 from openmed_mlx_eval.runtime.families.longformer import global_ids, reaches
 from openmed_mlx_eval.runtime.safetensors import open_safetensors
 
-from .tiny_models import SPECIAL, WORDS, as_safetensors, network_logits
+from .tiny_models import SPECIAL, WORDS, as_safetensors, assert_company_changes_nothing, network_logits
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 FOLDERS = ("longformer", "longformer-global")
@@ -49,13 +49,7 @@ def changed(tmp_path: Path, folder: str, **changes: Any) -> Path:
 @settings(max_examples=8)
 @given(lengths=st.lists(st.integers(1, WINDOW), min_size=2, max_size=5))
 def test_a_sequence_alone_and_in_company(folder: str, engine: str, lengths: list[int]) -> None:
-    ids = sequences(lengths)
-    together = network_logits(GOLDEN / folder, engine, ids)
-    turned = network_logits(GOLDEN / folder, engine, ids[::-1])[::-1]
-    for one, rows, other in zip(ids, together, turned, strict=True):
-        (alone,) = network_logits(GOLDEN / folder, engine, [one])
-        assert np.abs(alone - rows).max() < 1e-4
-        assert np.abs(other - rows).max() < 1e-4
+    assert_company_changes_nothing(GOLDEN / folder, engine, sequences(lengths))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -219,3 +219,13 @@ def under_the_padding(inputs: Any, vocabulary: int) -> Any:
     assert padding.any()
     ids[padding] = np.random.default_rng(3).integers(0, vocabulary, padding.sum())
     return replace(inputs, ids=mx.array(ids.reshape(-1)))
+
+
+def assert_company_changes_nothing(folder: Path, engine: str, ids: Sequence[Any], tolerance: float = 1e-4) -> None:
+    """A sequence has the same logits alone, in a batch, and in the batch turned round."""
+    together = network_logits(folder, engine, ids)
+    turned = network_logits(folder, engine, ids[::-1])[::-1]
+    for one, rows, other in zip(ids, together, turned, strict=True):
+        (alone,) = network_logits(folder, engine, [one])
+        assert np.abs(alone - rows).max() < tolerance
+        assert np.abs(other - rows).max() < tolerance
