@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from .document_scores import document_lines
 from .errors import InputError, UsageError
@@ -21,14 +21,12 @@ from .overlap import OVERLAP_WARNINGS
 from .predictions import FORMAT as PREDICTIONS
 from .predictions import prediction_lines, prediction_rows
 from .reporting.report import gold_counts, now, schema
-from .saved_runs import REPORT, load_report
+from .saved_runs import REPORT, load_report, made_from_report
 from .scoring.bootstrap import Bootstrap
 from .scoring.bundle import CaseScore, Options, metrics
 from .scoring.scorecard import DocumentScore, total
 from .shard_file import Shard, ShardScores, load_shard
 from .spans import Span
-
-Made = TypeVar("Made")
 
 _REMEDY = "give the folders that `run --shard` of this version wrote"
 
@@ -80,7 +78,7 @@ def merge(folders: Sequence[str | Path]) -> Merged:
         what = f"{len(by_ordinal):,} documents in the shards of a corpus of {whole:,}"
         raise InputError("merge", what, remedy="a run folder was changed; make its shard again")
     scores, predictions = zip(*(by_ordinal[at] for at in range(whole)), strict=True) if whole else ((), ())
-    return _made(lambda: Merged(_report(parts, scores), list(scores), list(predictions)), "")
+    return made_from_report(lambda: Merged(_report(parts, scores), list(scores), list(predictions)), remedy=_REMEDY)
 
 
 def _load(folder: str | Path, name: str) -> _Part:
@@ -98,7 +96,9 @@ def _load(folder: str | Path, name: str) -> _Part:
     if [ordinal for ordinal, _ in rows] != read.ordinals:
         raise InputError(where + f"{PREDICTIONS}.jsonl", "other documents than in shard.jsonl", remedy=_REMEDY)
     part = _Part(name, shard, report, read, [spans for _, spans in rows])
-    if _made(lambda: _counts(part), where) != _counted(total(score.spans for score in read.scores), part.predictions):
+    if made_from_report(lambda: _counts(part), where, _REMEDY) != _counted(
+        total(score.spans for score in read.scores), part.predictions
+    ):
         raise InputError(where + REPORT, "its counts are not those of the files beside it", remedy="make the shard again")
     return part
 
@@ -137,7 +137,10 @@ def _require_one_run(parts: Sequence[_Part]) -> None:
 
 
 def _differences(one: _Part, other: _Part) -> list[str]:
-    differing = _made(lambda: [name for name, of in _SAME.items() if of(one.report) != of(other.report)], f"{other.name}, ")
+    def same() -> list[str]:
+        return [name for name, of in _SAME.items() if of(one.report) != of(other.report)]
+
+    differing = made_from_report(same, f"{other.name}, ", _REMEDY)
     options = _differing_options(one.report["config"], other.report["config"])
     if not options and one.read.origin != other.read.origin:
         options = ["label_map"]
@@ -213,12 +216,3 @@ def _timing(parts: Sequence[Mapping[str, Any]], documents: int) -> dict[str, Any
     seconds = laps.get("predict_s", 0)
     rate = round(documents / seconds, 3) if documents and seconds > 0 else None
     return {"generated_at": now(), **laps, "documents_per_second": rate}
-
-
-def _made(make: Callable[[], Made], where: str) -> Made:
-    """What `make` returns. A report of the right name and the wrong inside is bad input, not a fault of the program."""
-    try:
-        return make()
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        pass
-    raise InputError(where + REPORT, "it lacks what a run of this version writes, or has it otherwise", remedy=_REMEDY)

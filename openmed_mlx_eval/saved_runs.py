@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .corpora.source import STDIN
 from .document_scores import FORMAT, load_document_scores
@@ -18,6 +18,8 @@ from .errors import InputError, UsageError
 from .reporting.report import SCHEMA, SCHEMA_VERSION
 from .scoring.scorecard import scorecard, total
 from .scoring.uncertainty import Row
+
+Made = TypeVar("Made")
 
 REPORT = "report.json"
 _REMEDY = "give a folder that `run --output` or `score --output` of this version wrote"
@@ -58,6 +60,15 @@ def load_report(path: str | Path, where: str = "") -> dict[str, Any]:
     where: begins the file's name in messages.
     """
     return _load_report(STDIN if str(path) == STDIN else Path(path), where)
+
+
+def made_from_report(make: Callable[[], Made], where: str = "", remedy: str = "run it again") -> Made:
+    """What `make` returns. A report of the right name and the wrong inside is bad input, not a fault of the program."""
+    try:
+        return make()
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        pass
+    raise InputError(where + REPORT, "it lacks what a run of this version writes, or has it otherwise", remedy=remedy)
 
 
 def _load_report(path: Path | str, where: str) -> dict[str, Any]:

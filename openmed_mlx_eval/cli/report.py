@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from ..errors import InputError, UsageError
 from .options import run_folder
-
-Made = TypeVar("Made")
 
 
 @click.command(help="Write report.html into a run folder; with several RUNs, runs.html beside each other, into --output.")
@@ -26,7 +24,7 @@ Made = TypeVar("Made")
 def command(runs: Sequence[str], output: str | None, model_card: bool, as_json: bool, **dataset: str | None) -> None:
     from ..reporting.html import to_html
     from ..reporting.side_by_side import comparison_html
-    from ..saved_runs import load_report
+    from ..saved_runs import load_report, made_from_report
 
     if len(runs) > 1 and output is None:
         raise UsageError("--output is missing – several runs have no folder in common")
@@ -38,12 +36,12 @@ def command(runs: Sequence[str], output: str | None, model_card: bool, as_json: 
         raise UsageError("--output is missing – RUN is no folder")
     files: dict[str, list[str]]
     if len(runs) > 1:
-        files = {"runs.html": [_made(lambda: comparison_html(reports))]}
+        files = {"runs.html": [made_from_report(lambda: comparison_html(reports))]}
     else:
         errors = _errors_beside(Path(runs[0]), reports[0])
-        files = {"report.html": [_made(lambda: to_html(reports[0], errors))]}
+        files = {"report.html": [made_from_report(lambda: to_html(reports[0], errors))]}
     if model_card:
-        files |= _made(lambda: _model_card(reports[0], dataset))
+        files |= made_from_report(lambda: _model_card(reports[0], dataset))
     with run_folder(str(place)) as folder:
         assert folder is not None  # a place was given
         folder.write(files)
@@ -55,18 +53,11 @@ def command(runs: Sequence[str], output: str | None, model_card: bool, as_json: 
         click.echo("wrote " + ", ".join(sorted(files)))
 
 
-def _made(make: Callable[[], Made]) -> Made:
-    """What `make` returns. A report of the right name and the wrong inside is bad input, not a fault of the program."""
-    try:
-        return make()
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        pass
-    raise InputError("report.json", "it lacks what a run of this version writes, or has it otherwise", remedy="run it again")
-
-
 def _errors_beside(run: Path, report: Mapping[str, Any]) -> dict[str, Any] | None:
     """The errors.json in a run's folder, where it is of the same corpus; None where there is none."""
     import json
+
+    from ..saved_runs import made_from_report
 
     try:
         errors = json.loads((run / "errors.json").read_bytes())
@@ -74,7 +65,7 @@ def _errors_beside(run: Path, report: Mapping[str, Any]) -> dict[str, Any] | Non
         return None
     except (ValueError, RecursionError):
         raise InputError("errors.json", "the file is not JSON, or not whole", remedy="make it again with `errors`") from None
-    same = isinstance(errors, dict) and _made(lambda: errors["corpus"]["sha256"] == report["corpus"]["sha256"])
+    same = isinstance(errors, dict) and made_from_report(lambda: errors["corpus"]["sha256"] == report["corpus"]["sha256"])
     if not same:
         raise InputError("errors.json", "it is not of this run's corpus", remedy="make it again with `errors`")
     return dict(errors)

@@ -82,7 +82,8 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
     """
     root = Path(directory)
     if not root.is_dir():
-        raise ModelError("the model is not a directory – give a folder with config.json, *.safetensors and tokenizer.json")
+        what = "the model is not a directory" if root.exists() else "no such folder: the model"
+        raise ModelError(f"{what} – give a folder with config.json, *.safetensors and tokenizer.json")
     manifest_path = root / MANIFEST
     manifest = _manifest(manifest_path) if manifest_path.exists() else None
     config_path = inside(root, (manifest or {}).get("config_path") or "config.json")

@@ -53,7 +53,7 @@ def test_no_process_is_no_number() -> None:
 
 
 def test_a_model_that_cannot_be_run_is_said_as_here(tmp_path: Path, tiny_model: Path) -> None:
-    with pytest.raises(ModelError, match="not a directory"):
+    with pytest.raises(ModelError, match="no such folder: the model"):
         list(ColdStart(1).samples(ModelChoice(str(tmp_path / "nowhere"))))
     with pytest.raises(UsageError, match="--engine numpy computes in float32"):
         list(ColdStart(1).samples(ModelChoice(str(tiny_model), engine="numpy", dtype="float16")))

@@ -134,8 +134,8 @@ def test_a_fault_is_one_clear_error_at_once(tmp_path: Path, fault: Break, says: 
 
 
 def test_no_directory(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent", Path(__file__)):
-        with pytest.raises(ModelError, match="not a directory"):
+    for path, words in ((tmp_path / "absent", "no such folder: the model"), (Path(__file__), "the model is not a directory")):
+        with pytest.raises(ModelError, match=words):
             open_artifact(path)
 
 
