@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .corpora import Corpus
+    from .corpora import Corpus, CorpusStream, Document
     from .runtime.classifier import TokenClassifier
 
 
@@ -102,10 +102,23 @@ class Request:
         """The whole corpus; `limit` is the caller's. Raises UsageError and InputError."""
         from .corpora import load_corpus
 
-        path: Any = self.corpus
-        if path is None:
-            from .demo import corpus_path
+        return load_corpus(self._corpus(), self.format, name=self._name(), **self._reading())
 
-            path = corpus_path()
-        name = self.suite or (None if self.corpus is not None else "demo")
-        return load_corpus(path, self.format, name=name, skip_bad=self.skip_bad, discontinuous=self.discontinuous)
+    def open(self, see: Callable[[int, Document], Any]) -> CorpusStream:
+        """As `read`, but held nowhere. see: as in open_corpus."""
+        from .corpora import open_corpus
+
+        return open_corpus(self._corpus(), self.format, name=self._name(), see=see, **self._reading())
+
+    def _corpus(self) -> Any:
+        if self.corpus is not None:
+            return self.corpus
+        from .demo import corpus_path
+
+        return corpus_path()
+
+    def _name(self) -> str | None:
+        return self.suite or (None if self.corpus is not None else "demo")
+
+    def _reading(self) -> dict[str, Any]:
+        return {"skip_bad": self.skip_bad, "discontinuous": self.discontinuous}

@@ -78,7 +78,7 @@ def _scored(folder: RunFolder, outcomes: Iterable[Outcome], *, quiet: bool) -> d
     for outcome in outcomes:
         made = outcome.result
         if made is not None:
-            files = run_files(made.report, made.prediction_lines(), made.document_lines())
+            files = run_files(made.report, made.files())
             RunFolder(folder.path / outcome.folder).write(files)
             runs.append((outcome.model, outcome.corpus, outcome.folder, made.report))
         else:

@@ -89,7 +89,7 @@ def command(
         report = analysed(
             done.documents, done.predictions, **_origin(result.report), options=sample, hash_key=key, seams=result.seams
         )
-        files = run_files(result.report, result.prediction_lines(), result.document_lines())
+        files = run_files(result.report, result.files())
         _deliver(report, folder, files, result.report["warnings"], as_json=as_json, quiet=quiet)
 
 

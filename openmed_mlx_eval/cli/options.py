@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ..corpora import DISCONTINUOUS, FORMATS
-from ..errors import UsageError
+from ..errors import EvaluationError, UsageError
 from ..layers import LAYERS
 from ..reporting.files import RunFolder
 from ..reporting.report import to_json
@@ -129,38 +129,42 @@ output_options = all_of(
 
 @contextmanager
 def run_folder(output: str | None) -> Iterator[RunFolder | None]:
-    """The folder for `--output`, checked before the work; taken away again if the work fails."""
-    folder = RunFolder(output) if output is not None else None
+    """The folder for `--output`, checked before the work and this process's alone; taken away again if the work fails."""
+    if output is None:
+        yield None
+        return
+    folder = RunFolder(output)
     try:
-        yield folder
+        with folder.alone():
+            yield folder
     except BaseException:
-        if folder is not None:
-            folder.abandon()
+        folder.abandon()
         raise
 
 
-def run_files(report: Mapping[str, Any], predictions: Iterator[str], documents: Iterator[str]) -> dict[str, Iterable[str]]:
-    """{name: text} of what a run writes."""
-    files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)]}
-    return {**files, "predictions.jsonl": predictions, "documents.jsonl": documents}
+def run_files(report: Mapping[str, Any], lines: Mapping[str, Iterable[str]]) -> dict[str, Iterable[str]]:
+    """{name: text} of what a run writes. lines: of its files with a line a document."""
+    return {"report.json": [to_json(report)], "report.md": [to_markdown(report)], **lines}
 
 
 def deliver(
-    report: Mapping[str, Any],
-    folder: RunFolder | None,
-    predictions: Iterator[str],
-    documents: Iterator[str],
-    *,
-    as_json: bool,
-    quiet: bool,
-    more: Mapping[str, Iterable[str]] | None = None,
+    report: Mapping[str, Any], folder: RunFolder | None, lines: Mapping[str, Iterable[str]], *, as_json: bool, quiet: bool
 ) -> None:
-    """Files first, so that what was printed is also there; then stdout, then warnings on stderr. more: further files."""
+    """Files first, so that what was printed is also there; then stdout, then warnings on stderr.
+
+    lines: as in run_files. Raises EvaluationError where the files could not be written; then the report was still printed.
+    """
+    failure: EvaluationError | None = None
     if folder is not None:
-        folder.write({**run_files(report, predictions, documents), **(more or {})})
+        try:
+            folder.write(run_files(report, lines))
+        except EvaluationError as error:
+            failure = error
     if as_json:
         click.echo(to_json(report), nl=False)
     else:
         print_report(report)
     if not quiet:
         print_warnings(report)
+    if failure is not None:
+        raise failure
