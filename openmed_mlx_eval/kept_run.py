@@ -63,7 +63,12 @@ def kept_run(
         yield KeptRun(made.result(lambda row: None, progress=progress).report, {})
         return
     with closing(WaitingLines(Path(place), shard=options.shard is not None)) as waiting:
-        result = made.result(waiting.add, journal=journal, progress=progress)
+        try:
+            result = made.result(waiting.add, journal=journal, progress=progress)
+        except KeyboardInterrupt:
+            if journal is not None and journal.begun:
+                say("the documents that are done are in the journal; the same command goes on from there")
+            raise
         if journal is not None and journal.failure is not None:
             say(f"the journal could not be written ({journal.failure}); the run would have begun anew after a kill")
         lines = result.files(waiting)

@@ -99,6 +99,11 @@ class RunJournal:
         except OSError as error:
             self.failure = error.strerror or "unknown reason"
 
+    @property
+    def begun(self) -> bool:
+        """Whether the file holds documents that are done."""
+        return self._whole > 0 and self.failure is None
+
     def remove(self) -> None:
         with suppress(OSError):
             self._path.unlink()

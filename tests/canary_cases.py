@@ -96,6 +96,7 @@ BRIEF = ("--processes", 0, "--lengths", 8, "--batches", 1, "--warmups", 0, "--it
 CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     "run": lambda at: [
         ["--model", at.model, "--corpus", at.corpus, "--output", at.out / "run"],
+        ["--model", at.model, "--corpus", at.corpus, "--skip-bad", "--cache", at.out / "cache"],
         ["--model", at.model, "--corpus", at.corpus, "--json", "--skip-bad", "--limit", 3],
         [
             "--model",

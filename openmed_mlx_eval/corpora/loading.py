@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -180,7 +180,8 @@ class _Reading:
                 if isinstance(checked, InputError):
                     self.on_bad(checked)
                 else:
-                    self.notes.update(notes.of_document(checked))
+                    if notes.CRLF in checked.text:
+                        self.notes["crlf_documents"] += 1
                     yield checked
 
     def said(self) -> dict[str, int]:
@@ -214,7 +215,7 @@ class _Reading:
         mentions, unit = as_counted(made.text, made.mentions) if faults else (made.mentions, "")
         if unit:
             self.notes[unit] += 1
-            gold, faults = gold_of(replace(made, mentions=mentions), self.policy)
+            gold, faults = gold_of(made._replace(mentions=mentions), self.policy)
         if faults:
             error = _gold_error(faults, self.format, file, ordinal)
             if not (self.keep_mismatched and all(fault.is_mismatch for fault in faults)):
@@ -222,7 +223,7 @@ class _Reading:
             self.mismatched.append(error)
         self.seen.add(name, ordinal)
         spans, categories = tuple(span for span, _ in gold), tuple(category for _, category in gold)
-        return Document(name, made.text, spans, made.language, made.metadata, categories if any(categories) else ())
+        return Document(name, made.text, spans, made.language, dict(made.metadata), categories if any(categories) else ())
 
 
 def _gold_error(faults: list[Fault], format: str, file: int, ordinal: int) -> GoldError:
@@ -252,6 +253,8 @@ def _unwritable(made: Draft, name: str) -> Fault | None:
 
 
 def _half_a_pair(thing: str, value: str, line: int | None) -> Fault | None:
+    if value.isascii():
+        return None
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Mapping
 
-from .document import Document
 from .source import Source, is_utf16
 
+CRLF = "\r\n"
 NOTES: Mapping[str, str] = {
     "utf16_files": "files in UTF-16, decoded",
     "byte_order_marks": "files with a byte-order mark, which is no character of their text",
@@ -32,9 +32,3 @@ def of_source(source: Source) -> Iterator[str]:
             yield "utf16_files"
         elif data.startswith(codecs.BOM_UTF8):
             yield "byte_order_marks"
-
-
-def of_document(document: Document) -> Iterator[str]:
-    """The codes that a document's text shows."""
-    if "\r\n" in document.text:
-        yield "crlf_documents"

@@ -30,6 +30,8 @@ _FOREIGN_MARKS = (
 BLOCK = 1 << 22
 """Bytes of a file of lines that a reader is given at once, about: a line is never cut."""
 
+_FOREIGN_FIRST = tuple({mark[:1] for mark, _ in _FOREIGN_MARKS})
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -123,7 +125,7 @@ def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
 def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> str:
     """The text of UTF-8 bytes without byte-order mark. Raises Fault with the byte offset for anything
     else."""
-    for mark, encoding in _FOREIGN_MARKS:
+    for mark, encoding in _FOREIGN_MARKS if data[:1] in _FOREIGN_FIRST else ():
         if data.startswith(mark):
             raise Fault(f"{name} is {encoding}, not UTF-8", "convert it to UTF-8 first, e.g. with iconv", line=line)
     skip = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
