@@ -258,6 +258,26 @@ def test_concepts_that_cannot_be(concepts: str, says: str) -> None:
         load({"a.txt": CANARY}, "i2b2-2010")
 
 
+def test_concepts_in_the_subfolders_that_they_are_given_out_in(tmp_path: Path) -> None:
+    flat = write(tmp_path, "i2b2-2010")
+    (given := tmp_path / "given").mkdir()
+    for folder, suffix in (("txt", ".txt"), ("concept", ".con"), ("ast", ".ast"), ("rel", ".rel")):
+        (given / folder).mkdir()
+        for file in flat.glob("*.con" if suffix in (".ast", ".rel") else f"*{suffix}"):
+            (given / folder / (file.stem + suffix)).write_bytes(file.read_bytes())
+    (given / "readme.txt").write_text("not a note")
+    assert detect_format(given) == "i2b2-2010"
+    corpus = load_corpus(given)
+    assert read(corpus) == list(ENTRIES)
+    assert corpus.sha256 == load_corpus(flat).sha256
+    (given / "concept" / "n2.con").unlink()
+    with pytest.raises(InputError, match=r"file 2, document 2: a \.txt file without its \.con"):
+        load_corpus(given)
+    (given / "n1.con").write_text("")  # a .con beside the subfolders is the flat layout, as ever
+    with pytest.raises(InputError, match=r"a \.con file without its \.txt"):
+        load_corpus(given)
+
+
 def test_concepts_over_lines_with_an_assertion_and_other_spacing() -> None:
     text = "seen  for\r\nthe left  knee pain\r\nhere"
     concepts = 'c="left knee pain here" 2:1 3:0||t="problem"||a="present"\r\nc="for" 1:1 1:1||t="x"\n'
