@@ -180,6 +180,30 @@ def test_webanno_slots_identifiers_and_sentences_of_two_lines() -> None:
     assert gold(corpus) == [[(0, 3, "NamedEntity"), (15, 18, "L[1]"), (15, 18, "Place"), (6, 10, "Event")]]
 
 
+def test_webanno_cut_anywhere_is_an_error_but_between_sentences() -> None:
+    """It was read as far as it went: a row cut within a label gave another label, a sentence cut short fewer spans."""
+    content = (
+        "#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Phi|kind|note\n\n\n#Text=Dr Quill .\n1-1\t0-2\tDr\t_\t_\t\n"
+        "1-2\t3-8\tQuill\tNAME\ta note\t\n1-3\t9-10\t.\t_\t_\t\n\n#Text=Ward 7\n2-1\t11-15\tWard\tPLACE[1]\t*[1]\t\n2-2\t16-17\t7\tPLACE[1]\t*[1]\t\n"
+    )
+    whole = gold(load(content, "webanno"))[0]
+    assert whole == [(3, 8, "NAME"), (11, 17, "PLACE")]
+    next_sentence = content.index("#Text=Ward")
+    readable = {next_sentence - 2: whole[:1], next_sentence - 1: whole[:1], next_sentence: whole[:1], len(content) - 1: whole}
+    for cut in range(len(content)):
+        if cut in readable:
+            assert gold(load(content[:cut], "webanno"))[0] == readable[cut]
+        else:
+            with pytest.raises(InputError, match=r"line [0-9]+: .* – "):
+                load(content[:cut], "webanno")
+    rows = content.splitlines(keepends=True)
+    for bad in ("1-1\t0-2\tDr\t_\t_\t_\t\n", "1-1\t0-2\tDr\t_\n", "1-1\t0-2\tDr\n"):
+        with pytest.raises(
+            InputError, match=r"line 6: . columns of annotation, where the layers have 2 – part columns by one tab"
+        ):
+            load("".join([*rows[:5], bad, *rows[6:]]), "webanno")
+
+
 def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
     content = '<ROOT><RECORD ID="1"><TEXT>\r\nDr <PHI\r\nTYPE="DOCTOR">Amy\r\nQuill </PHI>&amp; co\r\n</TEXT></RECORD></ROOT>'
     corpus = load(content, "i2b2-2006")
