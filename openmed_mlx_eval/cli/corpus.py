@@ -147,7 +147,9 @@ def stats(
 @_reading_options
 @_skip_bad
 @click.option("--to", "target", type=click.Choice(list(WRITERS)), required=True, help="The format to write.")
-@click.option("-o", "--output", required=True, help="File (openmed, conll, doccano; - is stdout) or folder (brat) to write.")
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", help="File (openmed, conll, doccano; - is stdout) or folder (brat) to write."
+)
 @click.option("--force", is_flag=True, help="Replace what is there.")
 @click.option("--lossy", is_flag=True, help="Write even if the format cannot hold all gold, and count what is lost.")
 def convert(
