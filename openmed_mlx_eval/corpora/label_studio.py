@@ -61,7 +61,7 @@ def _draft(value: Any, line: int | None, key: str) -> Draft | Note:
         raise Fault(f"a task with {len(made)} annotations, none of them or several the ground truth", _REMEDY, line=line)
     regions = list_in(made[0], ("result",), line, "the annotation's result")
     mentions = _mentions([_region(region) for region in regions], line)
-    return Draft(id_in(row, line), text_in(data, line, (key,)), mentions, language_in(data, line), _metadata(data, key), line)
+    return Draft(id_in(row, line), _text(data, line, key), mentions, language_in(data, line), _metadata(data, key), line)
 
 
 def _minimal(row: Mapping[str, Any], line: int | None, key: str) -> Draft:
@@ -72,8 +72,13 @@ def _minimal(row: Mapping[str, Any], line: int | None, key: str) -> Draft:
         what = "neither a task with data and annotations nor one of JSON_MIN with spans or an annotator"
         raise Fault(what, "export it as JSON; if it is another tool's, give its --format", line=line)
     own = {name: value for name, value in row.items() if name not in _MINIMAL}
-    text = text_in(row, line, (key,))
+    text = _text(row, line, key)
     return Draft(id_in(row, line), text, _mentions(spans, line), language_in(row, line), _metadata(own, key), line)
+
+
+def _text(row: Mapping[str, Any], line: int | None, key: str) -> str:
+    """As text_in, without the key in what is said: it is a name of the file's."""
+    return text_in({"text": row.get(key)}, line, ("text",))
 
 
 def _metadata(data: Mapping[str, Any], text_key: str) -> dict[str, Any]:

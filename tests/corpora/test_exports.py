@@ -132,6 +132,20 @@ def test_label_studio_finds_the_text_under_the_name_that_the_configuration_gave_
     assert corpus.documents[0].metadata == {"title": "a note"}
 
 
+def test_label_studio_says_no_name_of_a_key_of_the_file() -> None:
+    """Found by fuzzing: the text was asked for under the key that the other tasks have theirs under."""
+    tasks = [
+        {"data": {CANARY: "Dr Quill, ward 7"}, "annotations": [{"result": []}]},
+        {"data": {}, "annotations": [{"result": []}]},
+    ]
+    for content in (tasks, [{CANARY: "Dr Quill", "annotator": 1}, {"annotator": 1}]):
+        with pytest.raises(
+            InputError, match='document 2: the text is missing or null – write it as a string under "text"'
+        ) as error:
+            load(json.dumps(content), "label-studio")
+        assert CANARY not in str(error.value)
+
+
 def test_bioc_of_bytes_and_pieces_and_sentences() -> None:
     def annotation(surface: str, *locations: tuple[int, int]) -> dict[str, object]:
         places = [{"offset": start, "length": length} for start, length in locations]
