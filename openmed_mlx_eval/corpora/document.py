@@ -89,6 +89,30 @@ class Corpus:
         return iter(self.documents)
 
 
+@dataclass(frozen=True, slots=True)
+class CorpusStream:
+    """A corpus that has been read through once and is read again whenever its documents are asked for: none is held.
+
+    documents: how many there are. Other fields as in Corpus. Iterating raises InputError where a file is no longer what it
+    was the first time.
+    """
+
+    name: str
+    format: str
+    documents: int
+    sha256: str
+    skipped: tuple[InputError, ...]
+    mismatched: tuple[InputError, ...]
+    notes: Mapping[str, int]
+    again: Callable[[], Iterator[Document]]
+
+    def __len__(self) -> int:
+        return self.documents
+
+    def __iter__(self) -> Iterator[Document]:
+        return self.again()
+
+
 def problem_of(span: Span, length: int) -> str | None:
     """Why a span cannot stand in a text of `length` code points; None where it can."""
     if span.start < 0:

@@ -42,6 +42,7 @@ class Format:
     suffixes: the files read from a folder. telling: those that no other format has.
     pairs: text and annotations lie in two files of one name, of the first and the second suffix.
     beside: names of files that hold no documents, but what all of the folder's have in common.
+    lines: a file with a document a line is read piece by piece; no document hangs on another's.
     """
 
     read: Callable[[Source], Iterator[Made]]
@@ -49,10 +50,11 @@ class Format:
     telling: tuple[str, ...] = ()
     pairs: bool = False
     beside: tuple[str, ...] = ()
+    lines: bool = False
 
 
 FORMATS: Mapping[str, Format] = {
-    "openmed": Format(fixtures.read, _JSON),
+    "openmed": Format(fixtures.read, _JSON, lines=True),
     "conll": Format(
         conll.read,
         (".conll", ".conllu", ".bio", ".iob", ".iob2", ".iobes", ".tsv", ".txt"),
@@ -61,8 +63,8 @@ FORMATS: Mapping[str, Format] = {
     "brat": Format(brat.read, (".txt", ".ann"), (".ann",), pairs=True),
     "pubtator": Format(pubtator.read, (".pubtator", ".txt"), (".pubtator",)),
     "i2b2": Format(i2b2_xml.read, (".xml",)),
-    "doccano": Format(doccano.read, _JSON),
-    "prodigy": Format(prodigy.read, _JSON),
+    "doccano": Format(doccano.read, _JSON, lines=True),
+    "prodigy": Format(prodigy.read, _JSON, lines=True),
     "label-studio": Format(label_studio.read, _JSON),
     "huggingface": Format(huggingface.read, (*_JSON, ".parquet"), (".parquet",), beside=huggingface.BESIDE),
     "bioc": Format(bioc.read, (*_JSON, ".xml", ".bioc"), (".bioc",)),

@@ -26,8 +26,8 @@ OF_GOLD = ("utf16_offsets", "byte_offsets", "not_accepted")
 
 
 def of_source(source: Source) -> Iterator[str]:
-    """The codes of a file, or a pair's two."""
-    for data in (source.data or b"", source.standoff or b""):
+    """The codes of a file, or a pair's two; a later piece of a file has none."""
+    for data in (source.data or b"", source.standoff or b"") if source.line == 1 else ():
         if is_utf16(data):
             yield "utf16_files"
         elif data.startswith(codecs.BOM_UTF8):
