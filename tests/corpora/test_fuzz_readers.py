@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import os
 import signal
 import time
@@ -58,7 +59,30 @@ def samples() -> dict[str, list[Files]]:
     )
     found["huggingface"] += [{"a.parquet": parquet()}] if installed("pyarrow") else []
     found["docbin"] = [{"a.spacy": docbin()}] if installed("spacy") else [{"a.spacy": b"\x78\x9c" + CANARY.encode()}]
+    for format, several in public().items() if SECONDS else ():
+        found[format] += several
     return found
+
+
+def public() -> dict[str, list[Files]]:
+    """A little of each public corpus that lies beside the repository; nothing where there is none."""
+    shared = Path(__file__).resolve().parents[3] / "shared" / "corpora"
+
+    def begin(pattern: str, until: bytes | None = None) -> list[Files]:
+        whole = [path.read_bytes() for path in sorted(shared.glob(pattern))[:3]]
+        return [
+            {"data": data if until is None else data[: data.index(until, 3000)]} for data in whole if len(data) < 50_000 or until
+        ]
+
+    texts = sorted(shared.glob("*/brat-devel/*.txt"), key=lambda path: (path.stat().st_size, path.name))[-3:]
+    rows = [json.dumps(json.loads(path.read_bytes())[:3]).encode() for path in shared.glob("presidio/*.json")]
+    return {
+        "openmed": [{"data": data} for data in rows],
+        "conll": begin("anatem/devel.tsv", b"\n\n"),
+        "pubtator": begin("bc5cdr/*.pubtator.txt", b"\n\n"),
+        "i2b2": begin("meddocan/dev/xml/*.xml"),
+        "brat": [{"a.txt": path.read_bytes(), "a.ann": path.with_suffix(".ann").read_bytes()} for path in texts],
+    }
 
 
 def installed(module: str) -> bool:
