@@ -10,6 +10,7 @@ from pathlib import Path
 from .benchmark import Progress, RunOptions, RunResult, run
 from .corpora.source import STDIN
 from .errors import EvaluationError, UsageError
+from .model_manifest.locating import model_name
 
 _MARKS = ("openmed-mlx.json", "config.json")
 
@@ -49,7 +50,7 @@ def bench(
         raise UsageError("bench: a shard is of one run – use `run --shard`")
     if any(corpus.path == STDIN for corpus in corpora):
         raise UsageError("bench: a corpus is read for each model, and stdin only once – give a file")
-    names = model_names(models)
+    names = model_names(models, options.manifest)
     for corpus in corpora:
         for model, name in zip(models, names, strict=True):
             folder = name if len(corpora) == 1 else f"{name}/{corpus.name}"
@@ -69,10 +70,13 @@ def _outcome(of: Outcome, made: Callable[[], RunResult]) -> Outcome:
         return replace(of, failure=f"internal error: {type(error).__name__}")
 
 
-def model_names(models: Sequence[str]) -> list[str]:
-    """A name for each model that no other has: its directory's, with its place where several are called so. What is no
-    directory of a model may be anything, such as a corpus: it is called by its place alone."""
-    plain = [_name(Path(model)) for model in models]
+def model_names(models: Sequence[str], manifest: str | None = None) -> list[str]:
+    """A name for each model that no other has: its directory's or the manifest's, with its place where several are called so.
+
+    What is neither a directory of a model nor a manifest's may be anything, such as a corpus: it is called by its place alone.
+    manifest: the user's own. Raises UsageError or ManifestError where one cannot be read.
+    """
+    plain = [_name(Path(model)) or model_name(str(model), manifest) for model in models]
     often = Counter(name.casefold() for name in plain if name)
     return [
         f"{name}-{place}" if name and often[name.casefold()] > 1 else name or f"model-{place}"

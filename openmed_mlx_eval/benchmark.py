@@ -277,6 +277,6 @@ def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
         "label_map": options.label_map if options.label_map in (None, "none") else "file",
         "training_manifest": options.training_manifest is not None,
     }
-    elsewhere = ("model", "corpus", "suite", "format", "scoring")
+    elsewhere = ("model", "corpus", "suite", "format", "scoring", "manifest")
     said = {key: value for key, value in asdict(options).items() if key not in elsewhere}
     return said | in_force | scoring_config(options.scoring)

@@ -65,7 +65,11 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The options that these commands share, by their names on the command line. model and corpus None: the embedded demo."""
+    """The options that these commands share, by their names on the command line. model and corpus None: the embedded demo.
+
+    manifest: the file of the user's own models. verify: compare the model's files with the hashes of its own
+    openmed-mlx.json, and those of a model given by name with the manifest's.
+    """
 
     model: str | None = None
     corpus: str | None = None
@@ -83,6 +87,7 @@ class Request:
     aggregation: str = "simple"
     compile: bool | None = None
     verify: bool = True
+    manifest: str | None = None
 
     @property
     def choice(self) -> ModelChoice:
@@ -94,7 +99,7 @@ class Request:
         elif not Path(directory).exists():  # the name of a pulled model, it may be; a folder needs no manifest
             from .model_manifest.locating import model_directory
 
-            directory = model_directory(str(directory))
+            directory = model_directory(str(directory), self.manifest, verify=self.verify)
         how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
         return ModelChoice(str(directory), *how, compile=self.compile, verify=self.verify)
 

@@ -57,7 +57,18 @@ corpus_options = all_of(
     click.option("--forbid-overlap", is_flag=True, help="Fail if a document is in the training manifest."),
 )  # fmt: skip
 
+model_option = click.option(
+    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
+)
+corpus_path_option = click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+manifest_option = click.option(
+    "--manifest",
+    metavar="FILE",
+    help="Your own manifest of models. [default: $OPENMED_MLX_EVAL_MANIFEST, or one in your configuration]",
+)
+
 model_options = all_of(
+    manifest_option,
     click.option("--engine", type=choice(ENGINES), default="auto", show_default=True, help="What computes."),
     click.option("--device", type=choice(DEVICES), default="auto", show_default=True, help="What it computes on."),
     click.option("--dtype", type=choice(DTYPES), default="auto", show_default=True, help="What it computes in."),
@@ -69,7 +80,7 @@ model_options = all_of(
     click.option("--compile/--no-compile", default=None,
                  help="Whether mlx compiles the network, once a shape. [default: on a GPU; elsewhere it takes a C++ compiler]"),
     click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
-                 help="Do not compare the model's files with the SHA-256 in its manifest."),
+                 help="Do not compare the model's files with the SHA-256 in its openmed-mlx.json or the manifest."),
 )  # fmt: skip
 
 bootstrap_options = all_of(

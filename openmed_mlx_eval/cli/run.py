@@ -16,7 +16,9 @@ from ..errors import UsageError
 from .gate import gate_options, gates_of, hold
 from .options import (
     corpus_options,
+    corpus_path_option,
     deliver,
+    model_option,
     model_options,
     output_options,
     run_files,
@@ -31,10 +33,8 @@ if TYPE_CHECKING:
 
 
 @click.command(help="Score a model on a corpus. With neither --model nor --corpus: the embedded demo.")
-@click.option(
-    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
-)
-@click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+@model_option
+@corpus_path_option
 @corpus_options
 @model_options
 @scoring_options

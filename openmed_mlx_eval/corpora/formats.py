@@ -29,7 +29,7 @@ from . import (
 )
 from .draft import Made
 from .heads import HEAD, format_of_head
-from .source import STDIN, Source, entries_of, existing
+from .source import STDIN, Source, entries_of, existing, subfolders_of
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
@@ -93,7 +93,8 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == STDIN:
         raise UsageError("stdin has no name to tell its format by – give --format")
     place = existing(path)
-    names = [name for name in entries_of(place) if name.name not in _BESIDE] if place.is_dir() else [place]
+    folders = (place, *subfolders_of(place)) if place.is_dir() else ()
+    names = [name for folder in folders for name in entries_of(folder) if name.name not in _BESIDE] if folders else [place]
     told = formats_of_names({name.suffix.lower() for name in names})
     if len(told) == 1:
         return told[0]

@@ -69,6 +69,9 @@ def _minimal(row: Mapping[str, Any], line: int | None, key: str) -> Draft:
     """A task of JSON_MIN: the spans stand under the name of the labelling control, which may be any."""
     lists = [value for value in row.values() if isinstance(value, list)]
     spans = [one for value in lists for one in value if isinstance(one, dict) and "labels" in one]
+    if not spans and not row.keys() & set(_MINIMAL):
+        what = "neither a task with data and annotations nor one of JSON_MIN with spans or an annotator"
+        raise Fault(what, "export it as JSON; if it is another tool's, give its --format", line=line)
     own = {name: value for name, value in row.items() if name not in _MINIMAL}
     text = _text(row, line, key)
     return Draft(id_in(row, line), text, _mentions(spans, line), language_in(row, line), _metadata(own, key), line)

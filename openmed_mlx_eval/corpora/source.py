@@ -26,6 +26,9 @@ _FOREIGN_MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 
+_SUBFOLDERS = {".con": ("txt", "concept")}
+"""Second suffixes of pairs whose two files may lie in subfolders of these names: i2b2-2010 as it is given out."""
+
 
 BLOCK = 1 << 22
 """Bytes of a file of lines that a reader is given at once, about: a line is never cut."""
@@ -165,23 +168,27 @@ def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: boo
 def places_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: bool, beside: Sequence[str] = ()) -> list[Place]:
     """The files that a path means: itself, stdin for `-`, or those of a folder with these suffixes, by name.
 
-    pairs: the format keeps a text and its annotations apart (BRAT), in files of the first and the second suffix.
-    beside: names of files that hold no documents; the first of them in the folder is every source's `beside`. Subfolders are not entered and names
-    with a leading dot are passed over. Raises UsageError for a path that is not there or a folder with no
-    such file, Fault for a file that cannot be read.
+    pairs: the format keeps a text and its annotations apart (BRAT), in files of the first and the second suffix,
+    which may lie in subfolders where the format is given out so (i2b2-2010).
+    beside: names of files that hold no documents; the first of them in the folder is every source's `beside`.
+    Other subfolders are not entered and names with a leading dot are passed over. Raises UsageError for a path that is not
+    there or a folder with no such file, Fault for a file that cannot be read.
     """
     if os.fspath(path) == STDIN:
         if pairs:
             raise UsageError("this format is a folder of files and cannot come from stdin – give the folder")
         return [Place(1, "", "", held=sys.stdin.buffer.read())]
     place = existing(path)
+    folder = place if place.is_dir() else place.parent
     names = [e for e in entries_of(place) if e.suffix.lower() in suffixes and e.name not in beside] if place.is_dir() else [place]
+    homes = subfolders_of(place, suffixes[1]) if pairs and not any(name.suffix.lower() == suffixes[1] for name in names) else ()
+    names = [e for home in homes for e in entries_of(home) if e.suffix.lower() in suffixes] or names
     if not names:
         wanted = ", ".join(suffixes)
         raise UsageError(f"the folder holds no {wanted} file – subfolders are not entered: give the right one")
     if pairs:
-        return [_pair(ordinal, stem, suffixes) for ordinal, stem in enumerate(_stems(names), start=1)]
-    folder = place if place.is_dir() else place.parent
+        stems = sorted({name.with_suffix("").name for name in names})
+        return [_pair(ordinal, stem, homes or (folder, folder), suffixes) for ordinal, stem in enumerate(stems, start=1)]
     common = next((_read(folder / name, 1) for name in beside if (folder / name).is_file()), None)
     return [Place(n, p.stem, p.suffix.lower(), (p,), common, _piped(p, n)) for n, p in enumerate(names, start=1)]
 
@@ -208,14 +215,18 @@ def entries_of(folder: Path) -> list[Path]:
     return [entry for entry in entries if not entry.name.startswith(".") and not entry.is_dir()]
 
 
-def _stems(names: Sequence[Path]) -> list[Path]:
-    """One path without suffix a pair, in the order of the names."""
-    return sorted({name.with_suffix("") for name in names}, key=lambda stem: stem.name)
+def subfolders_of(folder: Path, suffix: str | None = None) -> tuple[Path, ...]:
+    """The two subfolders that hold pairs of this second suffix, or of any; empty where it has not both."""
+    for named, names in _SUBFOLDERS.items():
+        found = tuple(folder / name for name in names)
+        if suffix in (None, named) and all(part.is_dir() for part in found):
+            return found
+    return ()
 
 
-def _pair(ordinal: int, stem: Path, suffixes: Sequence[str]) -> Place:
-    parts = [stem.with_name(stem.name + suffix) for suffix in suffixes[:2]]
-    return Place(ordinal, stem.name, ".txt", tuple(part if part.is_file() else None for part in parts))
+def _pair(ordinal: int, stem: str, homes: Sequence[Path], suffixes: Sequence[str]) -> Place:
+    parts = [home / (stem + suffix) for home, suffix in zip(homes, suffixes, strict=False)]
+    return Place(ordinal, stem, ".txt", tuple(part if part.is_file() else None for part in parts))
 
 
 def _piped(path: Path, ordinal: int) -> bytes | None:
