@@ -243,9 +243,13 @@ def run(name: str, mode: str, model: str, corpus: str = "", limit: int = 0) -> d
     return result
 
 
+UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE")
+"""Variables no contender gets: two pin OpenBLAS to kernels older than the machine's; with the third this project, run from
+where it was checked out, would be compiled again by each process, and those that were installed would not."""
+
+
 def _run(*arguments: str) -> dict[str, Any]:
-    # Both variables pin OpenBLAS to kernels older than the machine's; every contender gets the machine's own.
-    environment = {key: value for key, value in os.environ.items() if key not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+    environment = {key: value for key, value in os.environ.items() if key not in UNSET}
     environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
     done = subprocess.run([sys.executable, __file__, *arguments], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from ..spans import Span
-from .artifact import Artifact, open_artifact
+from .artifact import Artifact, opening
 from .crf import transitions_of
 from .decoding import Decoder
 from .engines import open_engine
@@ -92,27 +92,27 @@ class TokenClassifier:
             raise UsageError(f"--aggregation: {aggregation!r} is none of {', '.join(AGGREGATIONS)}")
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
-        artifact = artifact or open_artifact(directory, verify=verify)
-        chain = transitions_of(artifact.checkpoint, artifact.family.chain) if artifact.family.chain else None
-        decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases, chain)
-        lap("weights")
-        encoder = TextEncoder.load(artifact.tokenizer)
-        encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it
-        size = artifact.window - encoder.special_tokens
-        if size < 1:
-            raise ModelError(
-                f"a window of {artifact.window} positions has no room between {encoder.special_tokens} special tokens"
-            )
-        stride = stride_for(size, stride)
-        lap("tokenizer")
-        half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
-        if not artifact.family.compiles(artifact.config):
-            if compile:
-                raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
-            compile = False
-        ops = open_engine(engine, device, dtype, half=half, compile=compile)
-        check_fits(artifact, ops)
-        network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
+        with nullcontext(artifact) if artifact else opening(directory, verify=verify) as artifact:
+            chain = transitions_of(artifact.checkpoint, artifact.family.chain) if artifact.family.chain else None
+            decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases, chain)
+            lap("weights")
+            encoder = TextEncoder.load(artifact.tokenizer)
+            encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: `opening` checked it
+            size = artifact.window - encoder.special_tokens
+            if size < 1:
+                raise ModelError(
+                    f"a window of {artifact.window} positions has no room between {encoder.special_tokens} special tokens"
+                )
+            stride = stride_for(size, stride)
+            lap("tokenizer")
+            half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
+            if not artifact.family.compiles(artifact.config):
+                if compile:
+                    raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
+                compile = False
+            ops = open_engine(engine, device, dtype, half=half, compile=compile)
+            check_fits(artifact, ops)
+            network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
         lap("engine")
         return cls(artifact, ops, encoder, decoder, size, stride, batch_tokens or ops.batch_tokens, network)
 
