@@ -131,6 +131,10 @@ def thresholds_of(value: str) -> Thresholds:
     return parsed_thresholds(table)
 
 
+cache_option = click.option(
+    "--cache", metavar="DIR", help="Keep whole runs there, and give a run that is there without running it again."
+)
+
 output_options = all_of(
     click.option("--output", metavar="DIR", help="Write report.json, report.md, predictions.jsonl and documents.jsonl there."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json instead of tables."),

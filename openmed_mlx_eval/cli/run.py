@@ -15,6 +15,7 @@ import click
 from ..errors import UsageError
 from .gate import gate_options, gates_of, hold
 from .options import (
+    cache_option,
     corpus_options,
     corpus_path_option,
     deliver,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     metavar="I/N",
     help="Score the I-th of N parts of the corpus, told apart by the documents' hashes; `merge` puts the runs together.",
 )
-@click.option("--cache", metavar="DIR", help="Keep whole runs there, and give a run that is there without running it again.")
+@cache_option
 @output_options
 def command(
     model: str | None, corpus: str | None, cache: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any
@@ -64,12 +65,16 @@ def command(
     if chosen.shard is None and launched():
         _run_ranks(chosen, gates, output, as_json=as_json, quiet=quiet)
         return
-    say, progress = (None, None) if quiet else (lambda note: click.echo(f"note: {note}", err=True), progress_bar)
     with run_folder(output) as folder:
         place = None if folder is None else folder.path
-        with kept_run(chosen, place, cache=cache, say=say, progress=progress, started=started) as made:
+        with kept_run(chosen, place, cache=cache, started=started, **streams(quiet)) as made:
             deliver(made.report, folder, made.lines, as_json=as_json, quiet=quiet)
     hold(made.report, gates)
+
+
+def streams(quiet: bool) -> dict[str, Any]:
+    """What a run says on stderr, and the progress bar there."""
+    return {} if quiet else {"say": lambda note: click.echo(f"note: {note}", err=True), "progress": progress_bar}
 
 
 def launched() -> bool:
