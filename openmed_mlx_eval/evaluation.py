@@ -14,7 +14,7 @@ from typing import Any
 from .corpora.document import Corpus, CorpusStream, Document, language_code
 from .corpora.notes import NOTES, OF_GOLD
 from .labels import LabelMap
-from .layers import kept, layered
+from .layers import ALL, kept, layered
 from .scoring.bundle import Case, CaseScore, Options, collector_at_rest, metrics_of, score_case
 from .scoring.scorecard import DocumentScore
 from .scoring.slices import ALWAYS, keys_to_slice_by, refuse_many, refuse_unmet
@@ -100,8 +100,16 @@ class Evaluation:
 
 
 def relabelled(spans: Iterable[Span], labels: LabelMap) -> tuple[Span, ...]:
-    """The spans under the names they are scored by, their scores at the six digits that a predictions file keeps."""
-    return tuple(Span(span.start, span.end, labels(span.label), _rounded(span.score)) for span in spans)
+    """The spans under the names they are scored by, their scores at the six digits that a predictions file keeps. A span of
+    which nothing changes is the same object."""
+    return tuple([_named(span, labels(span.label)) for span in spans])
+
+
+def _named(span: Span, name: str) -> Span:
+    score = span.score
+    if score is None and name == span.label:
+        return span
+    return Span(span.start, span.end, name, _rounded(score))
 
 
 def _rounded(score: float | None) -> float | None:
@@ -125,8 +133,9 @@ class Scoring:
 
     def score(self, ordinal: int, document: Document, predicted: Sequence[Span]) -> Scored:
         """ordinal: from 0 in the whole corpus. Raises InputError for gold that cannot stand in the document."""
-        named = replace(document, gold_spans=relabelled(document.gold_spans, self._labels))
-        gold = in_layers(named, self._layers)
+        named = relabelled(document.gold_spans, self._labels)
+        gold = document if named == document.gold_spans else replace(document, gold_spans=named)
+        gold = in_layers(gold, self._layers)
         spans = layered(relabelled(predicted, self._labels), self._layers, len(document.text))
         self._left_out[0] += len(document.gold_spans) - len(gold.gold_spans)
         self._left_out[1] += len(predicted) - len(spans)
@@ -182,6 +191,8 @@ def evaluation_warnings(score: DocumentScore, observed: Observed, known: Set[str
 
 def in_layers(document: Document, rule: str) -> Document:
     """The document with the gold spans, and their categories, that a rule of layers.py keeps."""
+    if rule == ALL:
+        return document
     stay = kept(document.gold_spans, rule, len(document.text))
     if len(stay) == len(document.gold_spans):
         return document

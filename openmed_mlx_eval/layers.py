@@ -37,8 +37,9 @@ def _around_none(bounds: Sequence[Bounds]) -> set[Bounds]:
     return kept
 
 
+ALL = "all"
 LAYERS: Mapping[str, Callable[[Sequence[Bounds]], set[Bounds]]] = {
-    "all": set,
+    ALL: set,
     "outermost": _within_none,
     "innermost": _around_none,
 }
@@ -54,7 +55,7 @@ def kept(spans: Sequence[Span], rule: str, length: int | None = None) -> list[in
     """
     if rule not in LAYERS:
         raise UsageError(f"--layers: unknown rule – choose one of {', '.join(LAYERS)}")
-    if rule == "all":
+    if rule == ALL:
         return list(range(len(spans)))
     bounds = [_bounds(span, length) for span in spans]
     stay = LAYERS[rule](list({pair for pair in bounds if pair is not None}))
@@ -63,7 +64,7 @@ def kept(spans: Sequence[Span], rule: str, length: int | None = None) -> list[in
 
 def layered(spans: Sequence[Span], rule: str, length: int | None = None) -> tuple[Span, ...]:
     """The spans that a rule keeps, in the order given; see `kept`."""
-    return tuple(spans[position] for position in kept(spans, rule, length))
+    return tuple(spans) if rule == ALL else tuple(spans[position] for position in kept(spans, rule, length))
 
 
 def _bounds(span: Span, length: int | None) -> Bounds | None:

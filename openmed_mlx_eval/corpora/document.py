@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ..errors import InputError
@@ -48,6 +49,7 @@ class Document:
 _CODE = re.compile(r"([A-Za-z]{2})(?:[-_].*)?", re.DOTALL)
 
 
+@lru_cache(maxsize=256)
 def language_code(language: str) -> str:
     """`de` of `de`, `DE` and `de-AT`. "und" for what is no ISO 639-1 code: a report names slices, and this may be any text."""
     match = _CODE.fullmatch(language)

@@ -65,6 +65,8 @@ def total_confidences(parts: Iterable[Confidences]) -> Confidences:
 
 def judge(gold: Sequence[Triple], predicted: Sequence[Span], language: str) -> Confidences:
     """Judge one document's predictions. Invalid ones equal no valid gold span, so they are wrong."""
+    if not predicted:
+        return Confidences((Judged(language, (), (), ()),), len(gold))
     scores = [span.score for span in predicted]
     confidences = [score if type(score) is float and 0.0 <= score <= 1.0 else _usable(score) for score in scores]
     unusable: Counter[str] = Counter()

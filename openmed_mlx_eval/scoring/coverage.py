@@ -137,12 +137,14 @@ def score_coverage(sides: Sides, length: int, text: str | None = None) -> Covera
 
 def _extent(intervals: Iterable[Interval | Triple]) -> int:
     """Code points in the union of sorted intervals."""
-    return sum(end - start for start, end in merged(intervals))
+    return sum([end - start for start, end in merged(intervals)])
 
 
 def _covered_characters(sides: Sides) -> tuple[list[int], list[int], int]:
     """Per gold span that is left, the code points under predictions of its label and of any; those of both unions."""
     gold, predicted = sides.gold_left, sides.predicted_left
+    if not predicted:
+        return [0] * len(gold), [0] * len(gold), 0
     if sides.flat:
         by_own, by_any = _overlaps(gold, predicted)
         return by_own, by_any, sum(by_any)

@@ -112,6 +112,8 @@ def score_spans(sides: Sides, invalid: Sequence[tuple[str, str]], length: int) -
     predictions = Counter(map(_LABEL, sides.predicted))
     if invalid:
         predictions.update(label for label, _ in invalid)
+    if not predictions:
+        return DocumentScore(1, length, {label: LabelScore(count) for label, count in support.items()})
     gold, predicted = sides.gold_left, sides.predicted_left
     matches: dict[str, Matches] = {}
     equal, alike = list(map(_LABEL, sides.same)), []  # labels of pairs of equal spans, and of pairs of one label

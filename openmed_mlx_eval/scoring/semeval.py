@@ -66,6 +66,8 @@ class SemevalScore(NamedTuple):
 
 def semeval_score(sides: Sides, invalid: int = 0) -> SemevalScore:
     """Score one document; `invalid` predictions are spurious."""
+    if not sides.predicted:
+        return SemevalScore(len(sides.gold), invalid)
     paired = same_bounds = perfect = type_paired = same_label = len(sides.same)
     gold, predicted = sides.gold_left, sides.predicted_left
     for i0, i1, j0, j1 in sides.groups:

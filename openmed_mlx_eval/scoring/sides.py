@@ -39,6 +39,8 @@ class Sides:
         """gold, predicted: checked, sorted triples. Where a list overlaps itself they are left uncut."""
         if not (is_flat(gold) and is_flat(predicted)):
             return cls.uncut(gold, predicted)
+        if not (gold and predicted):
+            return cls(gold, predicted, (), gold, predicted, (), True)
         equal = set(gold).intersection(predicted)
         gold_left = [span for span in gold if span not in equal]
         predicted_left = [span for span in predicted if span not in equal]
