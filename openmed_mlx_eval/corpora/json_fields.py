@@ -73,29 +73,26 @@ def metadata_in(row: Mapping[str, Any], known: Collection[str], key: str = "meta
 
 def mention_of(entry: Any, number: int, line: int | None) -> Mention:
     """The gold span that an object is. number: its own among the document's, from 1."""
-
-    def fault(thing: str, value: Any, keys: Sequence[str], wanted: str) -> Fault:
-        return Fault(*wrong(thing, value, keys, wanted), line=line, span=number)
-
     if not isinstance(entry, dict):
         remedy = 'write {"start": 0, "end": 5, "label": "NAME"}'
         raise Fault(f"a gold span is {kind_of(entry)}, not an object", remedy, line=line, span=number)
-    offsets = []
-    for thing, keys in (("the start", STARTS), ("the end", ENDS)):
-        value = first(entry, keys)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise fault(thing, value, keys, "an integer")
-        offsets.append(value)
-    label = first(entry, LABELS)
-    if not isinstance(label, str) or not label.strip():
-        raise fault("the label", label, LABELS, "a string that is not empty")
-    surface = first(entry, SURFACES)
-    if not isinstance(surface, str | None):
-        raise fault("the span's text", surface, SURFACES, "a string")
-    loose = surface is not None and surface is entry.get("word")
+    start, end, label, surface = first(entry, STARTS), first(entry, ENDS), first(entry, LABELS), first(entry, SURFACES)
+    fault = (
+        _not_an_integer("the start", start, STARTS)
+        or _not_an_integer("the end", end, ENDS)
+        or (None if isinstance(label, str) and label.strip() else wrong("the label", label, LABELS, "a string that is not empty"))
+        or (None if isinstance(surface, str | None) else wrong("the span's text", surface, SURFACES, "a string"))
+    )
+    if fault is not None:
+        raise Fault(*fault, line=line, span=number)
+    loose = surface is not None and first(entry, SURFACES[:-1]) is None
     said = entry.get("metadata")
     category = category_in(entry) or (category_in(said) if isinstance(said, dict) else None)
-    return Mention(label, ((offsets[0], offsets[1]),), surface, line, loose, category)
+    return Mention(label, ((start, end),), surface, line, loose, category)
+
+
+def _not_an_integer(thing: str, value: Any, keys: Sequence[str]) -> tuple[str, str] | None:
+    return None if type(value) is int else wrong(thing, value, keys, "an integer")
 
 
 def first(row: Mapping[str, Any], keys: Sequence[str]) -> Any:
