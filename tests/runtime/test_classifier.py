@@ -237,7 +237,7 @@ def test_a_chunk_is_computed_while_the_one_before_is_handed_out_and_changes_no_r
     texts = ["left kidney , nephritis .", "", "Amy Quill 7 " * 30, " ", "lung"] * 40
     whole = load(folder)
     expected = [as_tuples(spans) for spans in whole.predict(texts)]
-    for batch_tokens in (1, 7, 40):  # chunks of 64, 448 and 2,560 characters
+    for batch_tokens in (1, 7, 40):  # chunks of 32, 224 and 1,280 characters
         small = load(folder, batch_tokens=batch_tokens)
         assert [as_tuples(spans) for spans in small.predict(iter(texts))] == expected
 

@@ -12,6 +12,7 @@ from openmed_mlx_eval.runtime import footprint
 from openmed_mlx_eval.runtime.artifact import open_artifact
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.engines import open_engine
+from openmed_mlx_eval.runtime.safetensors import StoredTensor
 from runtime.tiny_models import bert_config, bert_tensors, write_model
 
 
@@ -68,6 +69,15 @@ def test_what_would_fit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(ModelError, match="the weights need") as refused:
         TokenClassifier.load(model, engine=engine, device="cpu")
     assert said in str(refused.value)
+
+
+def test_it_is_said_before_a_weight_is_read(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(StoredTensor, "float32", lambda tensor, rows=slice(None): read.append(tensor.name))
+    monkeypatch.setattr(footprint, "memory_bytes", lambda ops: 1000)
+    with pytest.raises(ModelError, match="the weights need"):
+        TokenClassifier.load(tiny_model, engine="numpy", device="cpu")
+    assert read == []
 
 
 def test_a_packed_model_is_offered_half_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
