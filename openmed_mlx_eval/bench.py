@@ -11,7 +11,7 @@ from .benchmark import Progress, RunOptions, RunResult, run
 from .corpora.source import STDIN
 from .errors import EvaluationError, UsageError
 
-_MARKS = ("openmed-mlx.json", "config.json")
+_MARKS = ("openmed-mlx.json", "config.json", "gliner_config.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ModelError
-from ..engines.base import Inputs, Ops
+from ..engines.base import Ops
 from ..layouts import Layout
 from ..safetensors import Array
 from ..weights import Checkpoint, numbered
 
 Config = Mapping[str, Any]
 HEADS = ("classifier.", "head.")
-Network = Callable[[Inputs], Any]
+Network = Callable[[Any], Any]
+"""Of Inputs, or of what a task's models are given in their place (gliner.SpanInputs)."""
+TOKEN_CLASSIFICATION = "token-classification"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Family:
     more than the prefix. artifact_keys: config → what an artifact's config.json must say beside it. chain: the prefix of a
     linear chain's tensors, which then decodes (`runtime.crf`). attends: whether tokens attend to each other, so that each
     costs more in a longer sequence. compiles: config → whether the network is one graph for all batches of a shape, and
-    reads no values on the host.
+    reads no values on the host. task: what its models are for, as an openmed-mlx.json has it.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Family:
     artifact_keys: Callable[[Config], dict[str, Any]] = lambda config: {}
     chain: str = ""
     attends: bool = True
+    task: str = TOKEN_CLASSIFICATION
     compiles: Callable[[Config], bool] = lambda config: True
 
     def stored_name(self, name: str) -> str:
