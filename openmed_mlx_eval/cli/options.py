@@ -63,7 +63,7 @@ def _asked(context: click.Context, option: click.Parameter, value: str | None) -
     return None if value is None else asked_labels(value)
 
 
-gliner_options = (
+gliner_options = all_of(
     click.option("--gliner-labels", metavar="A,B|FILE", callback=_asked,
                  help="What a GLiNER model is to find: labels by commas, or a file with one a line."),
     click.option("--gliner-threshold", type=click.FloatRange(0, 1), metavar="NUMBER",
@@ -81,7 +81,7 @@ model_options = all_of(
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
     click.option("--compile/--no-compile", default=None,
                  help="Whether mlx compiles the network, once a shape. [default: on a GPU; elsewhere it takes a C++ compiler]"),
-    *gliner_options,
+    gliner_options,
     click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
                  help="Do not compare the model's files with the SHA-256 in its manifest."),
 )  # fmt: skip

@@ -71,6 +71,10 @@ class Decoder:
         constraints = Constraints.of([scheme.split(label) for label in labels], biases) if viterbi else None
         return cls(labels, scheme, aggregation, constraints, chain.under(constraints) if chain and constraints else chain)
 
+    def chosen(self, logits: Array) -> Array:
+        """What each row says by itself, (rows,): the id of its most probable label."""
+        return np.asarray(logits.argmax(axis=-1))
+
     def spans(self, encoded: Encoded, logits: Array, encoder: TextEncoder) -> list[Span]:
         """Spans of one document in order. logits: float32 (tokens, labels), one row for each token of `encoded`.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, UsageError
-from .artifact import MANIFEST, Artifact, read_object
+from .artifact import MANIFEST, Artifact, open_artifact, read_object
 from .classifier import TokenClassifier
 from .families.base import TOKEN_CLASSIFICATION
 from .families.gliner import ZERO_SHOT
@@ -32,6 +32,8 @@ def load_classifier(
 
 
 def _task(root: Path) -> str:
+    if not root.is_dir():
+        open_artifact(root)  # says so
     manifest = root / MANIFEST
     try:
         return task_name(root, read_object(manifest) if manifest.is_file() else None)

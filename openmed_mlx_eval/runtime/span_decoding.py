@@ -15,6 +15,12 @@ from .word_encoding import word_starts
 from .word_windows import span_places
 
 
+def logistic(logits: Array) -> Array:
+    """1 / (1 + e^-z), float32."""
+    with np.errstate(over="ignore"):  # where it is 0
+        return np.asarray(1 / (1 + np.exp(-logits)))
+
+
 @dataclass(frozen=True, slots=True)
 class SpanDecoder(Decoder):
     """labels: as they were given. threshold: what a span's probability must exceed. width: words of the longest span."""
@@ -26,6 +32,10 @@ class SpanDecoder(Decoder):
     def to_find(cls, labels: tuple[str, ...], threshold: float, width: int) -> SpanDecoder:
         return cls(labels, TagScheme("spans"), "simple", None, threshold=threshold, width=width)
 
+    def chosen(self, logits: Array) -> Array:
+        """The label of each span, by its place; -1 where none exceeds the threshold."""
+        return np.where(logistic(logits.max(axis=-1)) > self.threshold, logits.argmax(axis=-1), -1)
+
     def spans(self, encoded: Encoded, logits: Array, encoder: TextEncoder) -> list[Span]:
         """Spans of one document in order. logits: float32 (spans, labels), in the order of `span_places`.
 
@@ -34,8 +44,7 @@ class SpanDecoder(Decoder):
         """
         words = [encoded.offsets[place] for place in word_starts(encoded).tolist()]
         first, more = span_places(len(words), self.width)
-        with np.errstate(over="ignore"):  # of e^-z, where the probability is 0
-            probable = 1 / (1 + np.exp(-logits))
+        probable = logistic(logits)
         spans, labels = np.nonzero(probable > self.threshold)
         scores = probable[spans, labels]
         taken = np.zeros(len(words), dtype=bool)

@@ -43,7 +43,7 @@ def word_stride_for(words: int, width: int, stride: int | None) -> int:
 
 def word_windows(sizes: Sequence[int], words: int, tokens: int, stride: int) -> list[WordWindow]:
     """Windows over words of `sizes` tokens: each as many as `words` and `tokens` allow, one at least; the next begins `stride` words
-    before it ends, and later than it.
+    before it ends, or as soon as it reaches further.
     """
     ends = np.cumsum((0, *sizes))
     found: list[WordWindow] = []
@@ -51,6 +51,9 @@ def word_windows(sizes: Sequence[int], words: int, tokens: int, stride: int) -> 
     while start < len(sizes):
         fitting = int(np.searchsorted(ends, ends[start] + tokens, side="right")) - 1
         end = min(len(sizes), start + words, max(start + 1, fitting))
+        if found and end <= found[-1].end:  # long words: all of it was in the one before
+            start += 1
+            continue
         found.append(WordWindow(start, end))
         if end == len(sizes):
             break

@@ -64,6 +64,20 @@ def test_numbers_of_labels(tmp_path: Path, count: int) -> None:
     assert_parity(tmp_path / "m", model, [f"{WORDS[place]} {WORDS[place + 5]}" for place in range(count)], MORE)
 
 
+def test_a_word_without_a_token_shifts_the_spans_of_gliner_and_none_here(tmp_path: Path) -> None:
+    """What docs/models.md says: its state is the next word's, so that of n + 1 words gliner's first n are those without it."""
+    model = build({**PROJECTED, "num_rnn_layers": 0, "max_width": 1}, 44)
+    model.save_pretrained(tmp_path, safe_serialization=True)
+    text, labels = "fever \u200b of left kidney", list(ASKED)
+    shifted, without = (reference(model, one, labels) for one in (text, text.replace("\u200b", "")))
+    assert (len(shifted), len(without)) == (5, 4)
+    assert np.abs(shifted[:4] - without).max() < 1e-5
+    classifier = SpanClassifier.load(tmp_path, engine="numpy", labels=labels, threshold=0.0)
+    (mine,) = classifier.forward(classifier.encoder.encode([text]))
+    assert np.abs(mine - without).max() < 2e-4
+    assert [(span.start, span.end) for span in next(classifier.predict([text]))] == [(0, 5), (8, 10), (11, 15), (16, 22)]
+
+
 def assert_parity(folder: Path, model: Any, labels: list[str], texts: tuple[str, ...]) -> None:
     model.save_pretrained(folder, safe_serialization=True)
     logits = [reference(model, text, labels) for text in texts]

@@ -188,6 +188,8 @@ def test_what_a_directory_is_decides_what_runs_it(tmp_path: Path) -> None:
     tokens = write_model(tmp_path / "tokens")
     assert type(load_classifier(tokens, engine="numpy")) is TokenClassifier
     assert type(load_classifier(GOLDEN / "bert", engine="numpy", gliner_labels=ASKED)) is SpanClassifier
+    with pytest.raises(ModelError, match="no such folder"):
+        load_classifier(tmp_path / "other", gliner_labels=ASKED)
     with pytest.raises(UsageError, match="--gliner-labels: this is no GLiNER model"):
         load_classifier(tokens, gliner_labels=ASKED)
     with pytest.raises(UsageError, match="--gliner-threshold: this is no GLiNER model"):

@@ -25,6 +25,8 @@ from .gliner_config import BACKBONE_TYPE, GlinerConfig, backbone_config
 ZERO_SHOT = "zero-shot-ner"
 """OpenMed's name for what such a model is for."""
 NAME = "gliner-uni-encoder-span"
+PROMPT_KEY = "_mlx_prompt_spec"
+"""Where OpenMed's runtime looks for the two tokens of the prompt."""
 MOST_RNN_LAYERS = 16
 DIRECTIONS = {"forward": "", "backward": "_reverse"}
 PARTS = {"input": "ih", "state": "hh"}
@@ -175,6 +177,18 @@ def _window(config: Config) -> int:
     return positions if bounded else 2 * max(positions, natural(config, "max_len", default=384))
 
 
+def _artifact_keys(config: Config) -> dict[str, Any]:
+    """What OpenMed's runtime has other defaults for, or none."""
+    c = GlinerConfig.of(config)
+    spelled = {"num_rnn_layers": c.rnn_layers, "max_width": c.width, "max_len": c.length, "embed_ent_token": c.own_token}
+    epsilon = (
+        {"layer_norm_eps": 1e-7}
+        if config.get("layer_norm_eps") is None and backbone_of(config).stored_prefix == "deberta."
+        else {}
+    )
+    return {**spelled, **epsilon, PROMPT_KEY: {"entity_token": c.entity, "separator_token": c.separator}}
+
+
 def _on(backbone: Backbone) -> Family:
     """The family of GLiNER models with this encoder."""
     family = backbone.family
@@ -192,6 +206,7 @@ def _on(backbone: Backbone) -> Family:
         network=network,
         whole=(*family.whole, *(f"{name}.{part}" for name in _RNN_PARTS for part in PARTS)),
         half=family.half,
+        artifact_keys=_artifact_keys,
         layout=replace(
             family.layout,
             names={**{f"{backbone.stored_prefix}{ours}": ours for ours in names.values()}, **_stored_rnn_names()},

@@ -81,7 +81,7 @@ class GlinerConfig:
 def flat(config: Config) -> dict[str, Any]:
     """A gliner_config.json, or an artifact's config.json, as one level of keys. Raises ModelError as GlinerConfig.of does."""
     encoder = config.get("encoder_config")
-    if encoder is None and "num_hidden_layers" in config:  # an artifact's, flat already
+    if encoder is None and ("num_hidden_layers" in config or BACKBONE_TYPE in config):  # an artifact's, flat already
         return dict(config)
     try:
         _refuse_other_kinds(config)
