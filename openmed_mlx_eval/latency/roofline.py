@@ -42,7 +42,7 @@ def flops_per_token(artifact: Artifact, length: int) -> int:
     if not artifact.family.attends:
         return products
     layers = natural(artifact.config, "num_hidden_layers", "n_layers", "num_layers", default=0, least=0)
-    width = natural(artifact.config, "hidden_size", "dim", default=0, least=0)
+    width = natural(artifact.config, "encoder_hidden_size", "hidden_size", "dim", default=0, least=0)
     return products + 4 * length * width * layers
 
 

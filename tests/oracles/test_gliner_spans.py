@@ -28,6 +28,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bert, no LSTM": {**PROJECTED, "encoder_config": BERT, "num_rnn_layers": 0},
     "bert, three LSTMs": {**PROJECTED, "encoder_config": BERT, "num_rnn_layers": 3},
     "distilbert": {**PROJECTED, "encoder_config": {"model_type": "distilbert", **DISTIL, "max_position_embeddings": 160}},
+    "roberta": {
+        **PROJECTED,
+        "encoder_config": {**BERT, "model_type": "roberta", "pad_token_id": 0, "max_position_embeddings": 160},
+    },
+    "electra, narrow": {**PROJECTED, "encoder_config": {**BERT, "model_type": "electra", "embedding_size": 16}},
     "the token behind <<ENT>>": {**PROJECTED, "embed_ent_token": False},
     "one word": {**PROJECTED, "max_width": 1},
     "wider than the text": {**PROJECTED, "max_width": 30},
