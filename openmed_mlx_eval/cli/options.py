@@ -76,7 +76,7 @@ model_options = all_of(
     click.option("--dtype", type=choice(DTYPES), default="auto", show_default=True, help="What it computes in."),
     click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens computed together, about."),
     click.option("--stride", type=click.IntRange(min=0), metavar="N",
-                 help="Tokens two windows of a long document share. [default: 64, a quarter of a small window]"),
+                 help="Tokens two windows of a long document share; of a GLiNER model, words. [default: 64, a quarter of a small window]"),
     click.option("--aggregation", type=choice(AGGREGATIONS), default="simple", show_default=True,
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
     click.option("--compile/--no-compile", default=None,

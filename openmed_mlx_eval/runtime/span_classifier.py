@@ -21,7 +21,7 @@ from .artifact import Artifact, open_artifact
 from .classifier import Compute, TokenClassifier, _Piece
 from .engines import open_engine
 from .engines.base import Inputs
-from .families.gliner import SpanInputs
+from .families.gliner import ZERO_SHOT, SpanInputs
 from .families.gliner_config import GlinerConfig
 from .footprint import check_fits
 from .safetensors import Array
@@ -49,6 +49,8 @@ class SpanClassifier(TokenClassifier):
     words: words a window may have.
     """
 
+    encoder: WordEncoder
+    decoder: SpanDecoder
     words: int = field(default=1, kw_only=True)
 
     @classmethod
@@ -84,6 +86,8 @@ class SpanClassifier(TokenClassifier):
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
         artifact = artifact or open_artifact(directory, verify=verify)
+        if artifact.family.task != ZERO_SHOT:
+            raise UsageError("this is no GLiNER model, and has labels of its own – load it as a TokenClassifier")
         config = GlinerConfig.of(artifact.config)
         decoder = SpanDecoder.to_find(asked_labels(labels), threshold, config.width)
         lap("weights")
@@ -108,7 +112,6 @@ class SpanClassifier(TokenClassifier):
 
     @property
     def asked(self) -> dict[str, Any]:
-        assert isinstance(self.decoder, SpanDecoder)
         return {"gliner_labels": list(self.decoder.labels), "gliner_threshold": self.decoder.threshold}
 
     def seams(self, text: str) -> tuple[int, ...]:
@@ -126,7 +129,7 @@ class SpanClassifier(TokenClassifier):
 
     def _stitched(self, documents: Sequence[Encoded], compute: Compute) -> list[Array]:
         """Scores of every span of each document, float32 (spans, labels)."""
-        width, labels = GlinerConfig.of(self.artifact.config).width, len(self.decoder.labels)
+        width, labels = self.decoder.width, len(self.decoder.labels)
         pieces: list[_Piece] = []
         whole = []
         for number, encoded in enumerate(documents):
@@ -150,7 +153,6 @@ class SpanClassifier(TokenClassifier):
 
     def _begin(self, documents: Sequence[Encoded], batch: Sequence[_Piece]) -> tuple[Any, Inputs]:
         """A batch's windows on their way through the network: the scores of its words' spans, and what words they are of."""
-        assert isinstance(self.encoder, WordEncoder)
         prefix, suffix = self.encoder.prefix, self.encoder.suffix
         ids = [
             np.concatenate([prefix, documents[piece.document].ids[piece.window.start : piece.window.end], suffix])

@@ -194,6 +194,8 @@ def test_what_a_directory_is_decides_what_runs_it(tmp_path: Path) -> None:
         load_classifier(tokens, gliner_labels=ASKED)
     with pytest.raises(UsageError, match="--gliner-threshold: this is no GLiNER model"):
         load_classifier(tokens, gliner_threshold=0.3)
+    with pytest.raises(UsageError, match="this is no GLiNER model"):
+        SpanClassifier.load(tokens, labels=ASKED)
     for wrong in (lambda: load_classifier(GOLDEN / "bert"), lambda: TokenClassifier.load(GOLDEN / "bert")):
         with pytest.raises(UsageError, match="--gliner-labels"):
             wrong()
