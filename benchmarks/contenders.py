@@ -190,6 +190,7 @@ def prepared(names: Sequence[str], model: str, folder: str) -> dict[str, str]:
 def child(name: str, mode: str, model: str, corpus: str, limit: int) -> dict[str, Any]:
     """throughput: seconds for all texts after a warm-up. cold: one text, straight away; the parent holds the clock.
     memory: `limit` texts, the corpus again from its start where it has fewer, and what was resident after every STEP.
+    growth: seconds for `limit`, twice and four times as many texts. long: one text of `limit` characters.
     """
     contender = CONTENDERS[name]
     if mode == "prepare":
@@ -203,6 +204,11 @@ def child(name: str, mode: str, model: str, corpus: str, limit: int) -> dict[str
 
     texts = [document.text for document in load_corpus(corpus).documents]
     tagger = contender.make(model, contender.batch)
+    if mode == "growth":
+        return growth(tagger, texts, limit)
+    if mode == "long":
+        text = "\n".join(cycle_to(texts, limit))[:limit]
+        return {"spans": tagger([text]), "characters": len(text), **memory()}
     if mode == "memory":
         return resident(tagger, list(islice(cycle(texts), limit)))
     texts = texts[: limit or None]
@@ -228,6 +234,26 @@ def resident(tagger: Tagger, texts: Sequence[str]) -> dict[str, Any]:
     return {"documents": documents, "rss_mib": held, **memory()}
 
 
+def growth(tagger: Tagger, texts: Sequence[str], limit: int, rounds: int = 3) -> dict[str, Any]:
+    """{documents: [limit, 2·limit, 4·limit], seconds: the best of `rounds` in turn}; the same texts, again and again."""
+    few = list(islice(cycle(texts), limit))
+    counts = [limit, 2 * limit, 4 * limit]
+    seconds = [float("inf")] * len(counts)
+    tagger(few)
+    for _ in range(rounds):
+        for place, count in enumerate(counts):
+            started = time.perf_counter()
+            tagger(list(islice(cycle(few), count)))
+            seconds[place] = min(seconds[place], time.perf_counter() - started)
+    return {"documents": counts, "seconds": seconds}
+
+
+def cycle_to(texts: Sequence[str], characters: int) -> list[str]:
+    """Texts of at least so many characters together, the first ones again where there are too few."""
+    whole = sum(len(text) + 1 for text in texts)
+    return list(texts) * (characters // max(1, whole) + 1)
+
+
 def memory() -> dict[str, float | None]:
     from openmed_mlx_eval.latency.memory import peak_rss_mib
 
@@ -243,9 +269,13 @@ def run(name: str, mode: str, model: str, corpus: str = "", limit: int = 0) -> d
     return result
 
 
+UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE")
+"""Variables no contender gets: two pin OpenBLAS to kernels older than the machine's; with the third this project, run from
+where it was checked out, would be compiled again by each process, and those that were installed would not."""
+
+
 def _run(*arguments: str) -> dict[str, Any]:
-    # Both variables pin OpenBLAS to kernels older than the machine's; every contender gets the machine's own.
-    environment = {key: value for key, value in os.environ.items() if key not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+    environment = {key: value for key, value in os.environ.items() if key not in UNSET}
     environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
     done = subprocess.run([sys.executable, __file__, *arguments], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from .benchmark import Progress, RunOptions, RunResult, run
+from .benchmark import RunOptions, run
 from .corpora.source import STDIN
 from .errors import EvaluationError, UsageError
+from .model_manifest.locating import model_name
 
 _MARKS = ("openmed-mlx.json", "config.json", "gliner_config.json")
 
@@ -25,23 +28,27 @@ class CorpusChoice:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One model on one corpus. folder: where its files go, below the output. result: None where it failed; then failure says
-    why, without text."""
+    """One model on one corpus. folder: where its files go, below the output. report: report.json as a dict; None where the run
+    failed, and then failure says why, without text."""
 
     model: str
     corpus: str
     folder: str
-    result: RunResult | None = None
+    report: dict[str, Any] | None = None
     failure: str | None = None
 
 
 def bench(
-    models: Sequence[str], corpora: Sequence[CorpusChoice], options: RunOptions, *, progress: Progress | None = None
+    models: Sequence[str],
+    corpora: Sequence[CorpusChoice],
+    options: RunOptions,
+    reported: Callable[[RunOptions, str], dict[str, Any]] = lambda options, folder: run(options).report,
 ) -> Iterator[Outcome]:
     """Run each model on each corpus and give each outcome when it is there.
 
-    options: of every run; model, corpus, suite and format are put in for each. progress: as for `run`. Raises UsageError
-    before the first run where there is no model or corpus.
+    options: of every run; model, corpus, suite and format are put in for each. reported: runs one, given its options and
+    its folder below the output, and gives its report. Raises UsageError before the first run where there is no model or
+    corpus.
     """
     if not models or not corpora:
         raise UsageError("bench: give one or more models, and a corpus")
@@ -49,18 +56,18 @@ def bench(
         raise UsageError("bench: a shard is of one run – use `run --shard`")
     if any(corpus.path == STDIN for corpus in corpora):
         raise UsageError("bench: a corpus is read for each model, and stdin only once – give a file")
-    names = model_names(models)
+    names = model_names(models, options.manifest)
     for corpus in corpora:
         for model, name in zip(models, names, strict=True):
             folder = name if len(corpora) == 1 else f"{name}/{corpus.name}"
             named = corpus.name if len(corpora) > 1 else options.suite
             chosen = replace(options, model=model, corpus=corpus.path, format=corpus.format or options.format, suite=named)
-            yield _outcome(Outcome(name, corpus.name, folder), lambda chosen=chosen: run(chosen, progress=progress))  # type: ignore[misc]
+            yield _outcome(Outcome(name, corpus.name, folder), partial(reported, chosen, folder))
 
 
-def _outcome(of: Outcome, made: Callable[[], RunResult]) -> Outcome:
+def _outcome(of: Outcome, made: Callable[[], dict[str, Any]]) -> Outcome:
     try:
-        return replace(of, result=made())
+        return replace(of, report=made())
     except EvaluationError as error:
         return replace(of, failure=str(error))
     except MemoryError:
@@ -69,10 +76,13 @@ def _outcome(of: Outcome, made: Callable[[], RunResult]) -> Outcome:
         return replace(of, failure=f"internal error: {type(error).__name__}")
 
 
-def model_names(models: Sequence[str]) -> list[str]:
-    """A name for each model that no other has: its directory's, with its place where several are called so. What is no
-    directory of a model may be anything, such as a corpus: it is called by its place alone."""
-    plain = [_name(Path(model)) for model in models]
+def model_names(models: Sequence[str], manifest: str | None = None) -> list[str]:
+    """A name for each model that no other has: its directory's or the manifest's, with its place where several are called so.
+
+    What is neither a directory of a model nor a manifest's may be anything, such as a corpus: it is called by its place alone.
+    manifest: the user's own. Raises UsageError or ManifestError where one cannot be read.
+    """
+    plain = [_name(Path(model)) or model_name(str(model), manifest) for model in models]
     often = Counter(name.casefold() for name in plain if name)
     return [
         f"{name}-{place}" if name and often[name.casefold()] > 1 else name or f"model-{place}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from .bench import CorpusChoice
 from .errors import UsageError
+from .model_manifest.entries import NAME, REPOSITORY, matches
 from .toml_file import check_keys, load_toml
 
 _KEYS = ("models", "corpora", "options")
@@ -18,7 +20,7 @@ _SHAPE = 'models = ["DIR"], corpora = ["PATH"] or [{path = "PATH", name = "NAME"
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """models, corpora: paths as the file has them, beside itself where they are relative. arguments: its options as they would
+    """models, corpora: paths as the file has them, beside itself where they are relative; models may be names of a manifest. arguments: its options as they would
     be typed."""
 
     models: tuple[str, ...]
@@ -42,7 +44,13 @@ def load_night(path: str | Path, options: Collection[str]) -> Night:
         raise UsageError("bench file: two corpora have one name – give each its own")
     check_keys({key.replace("_", "-"): value for key, value in given.items()}, sorted(options), "bench file: options")
     arguments = [part for key, value in given.items() for part in _typed(key.replace("_", "-"), value, beside)]
-    return Night(tuple(str(beside / model) for model in models), chosen, tuple(arguments))
+    return Night(tuple(_model(model, beside) for model in models), chosen, tuple(arguments))
+
+
+def _model(model: str, beside: Path) -> str:
+    """A path beside the file, or the name that a manifest may know. What lies only where the program was started is neither."""
+    is_name = (matches(NAME, model) or matches(REPOSITORY, model)) and not os.path.lexists(model)
+    return model if is_name and not os.path.lexists(beside / model) else str(beside / model)
 
 
 def _is_list_of(value: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -61,7 +69,7 @@ def _corpus(value: str | dict[str, Any], number: int, beside: Path) -> CorpusCho
     return CorpusChoice(str(beside / path), name, format)
 
 
-_FILES = ("label-map", "training-manifest")
+_FILES = ("label-map", "manifest", "training-manifest")
 
 
 def _typed(key: str, value: Any, beside: Path) -> list[str]:

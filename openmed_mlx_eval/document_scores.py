@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import starmap
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .errors import InputError
 from .scoring.bundle import CaseScore
-from .scoring.coverage import Coverage, Covered
+from .scoring.coverage import NOTHING, Coverage, Covered
 from .scoring.critical import CriticalScore
 from .scoring.scorecard import DocumentScore, LabelScore
 from .scoring.semeval import SemevalScore
@@ -35,31 +35,32 @@ _REMEDY = "give a run folder as this version of the program wrote it"
 Integers = TypeVar("Integers", LabelScore, Covered, SemevalScore)
 
 
-def document_lines(scores: Iterable[CaseScore], ordinals: Iterable[int] | None = None) -> Iterator[str]:
-    """The lines of documents.jsonl, in corpus order; ordinals count from 0, as in predictions.jsonl.
+def document_lines(scores: Iterable[CaseScore]) -> Iterator[str]:
+    """The lines of documents.jsonl of a whole corpus, in its order."""
+    return starmap(document_line, enumerate(scores))
 
-    ordinals: where they are not 0, 1, 2, …
-    """
-    for ordinal, score in zip(count() if ordinals is None else ordinals, scores, strict=False):
-        labels = {
-            label: _filled(counts) | _filled(score.coverage.by_label.get(label, Covered()))
-            for label, counts in sorted(score.spans.by_label.items())
-        }
-        row = {
-            "document": ordinal,
-            "length": score.spans.length,
-            "labels": labels,
-            "invalid": dict(sorted(score.spans.invalid.items())),
-            "semeval": _filled(score.semeval),
-            "coverage": {name: value for name in _DOCUMENT if (value := getattr(score.coverage, name))},
-            "critical": {category: list(counts) for category, counts in sorted(score.critical.by_category.items())},
-        }
-        kept = {key: value for key, value in row.items() if value != {}}
-        yield json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+def document_line(ordinal: int, score: CaseScore) -> str:
+    """A document's line in documents.jsonl. ordinal: from 0 in the whole corpus, as in predictions.jsonl."""
+    labels = {
+        label: _filled(counts) | _filled(score.coverage.by_label.get(label, NOTHING))
+        for label, counts in sorted(score.spans.by_label.items())
+    }
+    row = {
+        "document": ordinal,
+        "length": score.spans.length,
+        "labels": labels,
+        "invalid": dict(sorted(score.spans.invalid.items())),
+        "semeval": _filled(score.semeval),
+        "coverage": {name: value for name, value in zip(_DOCUMENT, score.coverage.numbers(), strict=True) if value},
+        "critical": {category: list(counts) for category, counts in sorted(score.critical.by_category.items())},
+    }
+    kept = {key: value for key, value in row.items() if value != {}}
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _filled(counts: Any) -> dict[str, int]:
-    return {name: value for name, value in counts._asdict().items() if value}
+    return {name: value for name, value in zip(counts._fields, counts, strict=True) if value}
 
 
 def load_document_scores(path: str | Path, where: str = FORMAT, ordinals: Sequence[int] | None = None) -> list[Row]:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .corpora.document import Corpus, Document, language_code
+from .corpora.document import Corpus, CorpusStream, Document, language_code
 from .corpora.notes import NOTES, OF_GOLD
 from .labels import LabelMap
 from .layers import kept, layered
-from .scoring.bundle import ALWAYS_SLICED, Case, CaseScore, Options, metrics, score_cases
-from .scoring.scorecard import DocumentScore, total
-from .scoring.slices import checked_keys
+from .scoring.bundle import Case, CaseScore, Options, collector_at_rest, metrics_of, score_case
+from .scoring.scorecard import DocumentScore
+from .scoring.slices import ALWAYS, keys_to_slice_by, refuse_many, refuse_unmet
+from .scoring.tally import Tally
 from .spans import Span
 
 
@@ -56,22 +57,41 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What was scored and what came out.
+class Scored:
+    """A document as it was scored: gold and predictions under the names they were scored by. ordinal: from 0 in the whole
+    corpus."""
 
-    documents, predictions: in corpus order, labels as they were scored. scores: the integers of each document.
-    score: their sum. metrics: the block of the report. observed: what warnings are made of, and the report's label map.
-    ordinals: of the documents, from 0 in the whole corpus.
+    ordinal: int
+    document: Document
+    predicted: tuple[Span, ...]
+    score: CaseScore
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came out.
+
+    rows: the documents in corpus order; () where they were handed on one by one and not kept. score: the sum of their
+    integers. metrics: the block of the report. observed: what warnings are made of, and the report's label map.
     """
 
-    documents: tuple[Document, ...]
-    predictions: tuple[tuple[Span, ...], ...]
-    scores: tuple[CaseScore, ...]
+    rows: tuple[Scored, ...]
     score: DocumentScore
     metrics: dict[str, Any]
     observed: Observed
     warnings: tuple[Warning, ...]
-    ordinals: Sequence[int]
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        return tuple(row.document for row in self.rows)
+
+    @property
+    def predictions(self) -> tuple[tuple[Span, ...], ...]:
+        return tuple(row.predicted for row in self.rows)
+
+    @property
+    def scores(self) -> tuple[CaseScore, ...]:
+        return tuple(row.score for row in self.rows)
 
     @property
     def label_map(self) -> dict[str, Any]:
@@ -88,6 +108,51 @@ def _rounded(score: float | None) -> float | None:
     return round(score, 6) if score is not None and math.isfinite(score) else score
 
 
+class Scoring:
+    """Documents scored one by one, as they come; of each only its counts are kept.
+
+    options: what the metrics hold beyond the counts. layers: which of nested spans are scored, gold and predicted alike, so
+    that a model that gives every layer is measured on those that are asked for; see layers.py. slices: the values of
+    options.slice_by, of a corpus seen before. Raises UsageError for an unknown rule of layers, and for a key to slice by
+    that groups no documents.
+    """
+
+    def __init__(self, labels: LabelMap, options: Options, layers: str, slices: SliceValues) -> None:
+        slices.check()
+        self._labels, self._options, self._layers, self._slices = labels, options, layers, slices
+        self._tally = Tally(keys_to_slice_by(slices.keys))
+        self._left_out = [0, 0]
+
+    def score(self, ordinal: int, document: Document, predicted: Sequence[Span]) -> Scored:
+        """ordinal: from 0 in the whole corpus. Raises InputError for gold that cannot stand in the document."""
+        named = replace(document, gold_spans=relabelled(document.gold_spans, self._labels))
+        gold = in_layers(named, self._layers)
+        spans = layered(relabelled(predicted, self._labels), self._layers, len(document.text))
+        self._left_out[0] += len(document.gold_spans) - len(gold.gold_spans)
+        self._left_out[1] += len(predicted) - len(spans)
+        case = Case(
+            gold.gold_spans,
+            spans,
+            gold.text,
+            language=language_code(gold.language),
+            slices=self._slices.of(document),
+            categories=gold.categories or None,
+        )
+        score = score_case(case, ordinal + 1)
+        self._tally.add(score)
+        return Scored(ordinal, gold, spans, score)
+
+    def evaluation(self, model_labels: Sequence[str] | None = None, rows: Iterable[Scored] = ()) -> Evaluation:
+        """Of the documents until now. model_labels: the labels the model can give at all; gold labels outside them are
+        warned of."""
+        labels = self._labels
+        metrics, score = metrics_of(self._tally, self._options)
+        known = {labels(label) for label in model_labels} if model_labels is not None else None
+        gold, predicted = self._left_out
+        observed = Observed(labels.seen(), frozenset(labels.unmet()), (gold, predicted))
+        return Evaluation(tuple(rows), score, metrics, observed, evaluation_warnings(score, observed, known, self._layers))
+
+
 def evaluate(
     documents: Sequence[Document],
     predictions: Sequence[Sequence[Span]],
@@ -96,47 +161,18 @@ def evaluate(
     model_labels: Sequence[str] | None = None,
     options: Options | None = None,
     layers: str = "all",
-    part: Sequence[int] | None = None,
 ) -> Evaluation:
-    """Score each document and add up. predictions: one sequence a document, in the same order.
-
-    part: indices, ascending, of the documents that are scored, and for which alone there are predictions: slices are
-    named as they are in the whole corpus, and ordinals are those in it. None: all.
-
-    model_labels: the labels the model can give at all; gold labels outside them are warned of. options: what the
-    metrics hold beyond the counts. layers: which of nested spans are scored, gold and predicted alike, so that a model
-    that gives every layer is measured on those that are asked for; see layers.py. Raises UsageError for a key to slice
-    by that groups no documents, and for an unknown rule of layers.
+    """Score each document and add up. predictions: one sequence a document, in the same order. Other parameters and errors
+    as Scoring's.
     """
     options = options or Options()
-    slices = slice_values(documents, options.slice_by)
-    ordinals: Sequence[int] = range(len(documents))
-    if part is not None:
-        checked_keys(slices, options.slice_by, ALWAYS_SLICED)
-        ordinals, documents, slices = part, [documents[at] for at in part], [slices[at] for at in part]
-        options = replace(options, slice_by=[key for key in options.slice_by if any(key in values for values in slices)])
-    named = (replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents)
-    golds = tuple(in_layers(document, layers) for document in named)
-    predicted = tuple(
-        layered(relabelled(spans, labels), layers, len(document.text))
-        for document, spans in zip(documents, predictions, strict=True)
-    )
-    cases = (_case(*row) for row in zip(golds, predicted, slices, strict=True))
-    scores = tuple(score_cases(cases, (ordinal + 1 for ordinal in ordinals)))
-    score = total(one.spans for one in scores)
-    known = {labels(label) for label in model_labels} if model_labels is not None else None
-    left_out = _fewer((document.gold_spans for document in documents), (document.gold_spans for document in golds))
-    observed = Observed(labels.seen(), frozenset(labels.unmet()), (left_out, _fewer(predictions, predicted)))
-    return Evaluation(
-        documents=golds,
-        predictions=predicted,
-        scores=scores,
-        score=score,
-        metrics=metrics(scores, options),
-        observed=observed,
-        warnings=evaluation_warnings(score, observed, known, layers),
-        ordinals=ordinals,
-    )
+    slices = SliceValues(options.slice_by)
+    for document in documents:
+        slices.see(document)
+    scoring = Scoring(labels, options, layers, slices)
+    with collector_at_rest():
+        rows = [scoring.score(at, *pair) for at, pair in enumerate(zip(documents, predictions, strict=True))]
+    return scoring.evaluation(model_labels, rows)
 
 
 def evaluation_warnings(score: DocumentScore, observed: Observed, known: Set[str] | None, layers: str) -> tuple[Warning, ...]:
@@ -154,41 +190,55 @@ def in_layers(document: Document, rule: str) -> Document:
     return replace(document, gold_spans=spans, categories=categories)
 
 
-def _fewer(before: Iterable[Sequence[Span]], after: Iterable[Sequence[Span]]) -> int:
-    return sum(len(one) - len(other) for one, other in zip(before, after, strict=True))
-
-
 def _left_out(gold: int, others: int, rule: str) -> Iterable[Warning]:
     if gold + others:
         what = f"nested spans that --layers {rule} left out: {gold:,} of gold, {others:,} predicted"
         yield Warning("nested_spans_left_out", gold + others, what)
 
 
-def _case(document: Document, predicted: Sequence[Span], slices: Mapping[str, str]) -> Case:
-    return Case(
-        document.gold_spans,
-        predicted,
-        document.text,
-        language=language_code(document.language),
-        slices=slices,
-        categories=document.categories or None,
-    )
-
-
 SINGLE = "(single documents)"
 """Under this name come all documents whose value no other one has: such a value may name a patient."""
 
 
-def slice_values(documents: Sequence[Document], keys: Iterable[str]) -> list[dict[str, str]]:
-    """{key: value} of each document: its metadata's strings, numbers and truth values, SINGLE where it stands alone."""
-    known: list[dict[str, str]] = [{} for _ in documents]
-    for key in keys:
-        values = [document.metadata.get(key) for document in documents]
-        said = {at: str(value) for at, value in enumerate(values) if isinstance(value, str | int | float)}
-        often = Counter(said.values())
-        for at, value in said.items():
-            known[at][key] = value if often[value] > 1 else SINGLE
-    return known
+class SliceValues:
+    """{key: value} of each document of a corpus for the keys it is sliced by: its metadata's strings, numbers and truth
+    values, SINGLE where it stands alone. Which do is known when the whole corpus was seen.
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._asked = list(dict.fromkeys(keys))
+        self._often: dict[str, Counter[str]] = {key: Counter() for key in self._asked}
+        self._scored: set[str] = set()
+        self._documents = 0
+
+    @property
+    def keys(self) -> list[str]:
+        """Those that a document to be scored has."""
+        return [key for key in self._asked if key in self._scored or key in ALWAYS]
+
+    def see(self, document: Document, *, scored: bool = True) -> None:
+        """scored: whether it is among those that are scored; names are those of the whole corpus."""
+        self._documents += 1
+        for key, value in self._values(document):
+            self._often[key][value] += 1
+            if scored:
+                self._scored.add(key)
+
+    def of(self, document: Document) -> dict[str, str]:
+        return {key: value if self._often[key][value] > 1 else SINGLE for key, value in self._values(document)}
+
+    def check(self) -> None:
+        """Raise UsageError for a key that no document has, and for one that groups none."""
+        refuse_unmet(key for key, often in self._often.items() if not often)
+        for often in self._often.values():
+            groups = {value if count > 1 else SINGLE for value, count in often.items()}
+            refuse_many(len(groups) + (often.total() < self._documents))
+
+    def _values(self, document: Document) -> Iterator[tuple[str, str]]:
+        for key in self._asked:
+            value = document.metadata.get(key)
+            if isinstance(value, str | int | float):
+                yield key, str(value)
 
 
 def _warnings(score: DocumentScore, known: Set[str] | None) -> Iterable[Warning]:
@@ -222,7 +272,7 @@ CORPUS_WARNINGS = (*_OF_DOCUMENTS, *OF_GOLD)
 """The codes of corpus_warnings."""
 
 
-def corpus_warnings(corpus: Corpus) -> list[Warning]:
+def corpus_warnings(corpus: Corpus | CorpusStream) -> list[Warning]:
     """What was left out, let pass or converted when the corpus was read; of errors with the place of the first."""
     kinds = (
         (corpus.skipped, "bad documents left out"),

@@ -14,6 +14,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
+from .document_scores import FORMAT as DOCUMENTS
 from .document_scores import document_lines
 from .errors import InputError, UsageError
 from .evaluation import CORPUS_WARNINGS, Warning, evaluation_warnings
@@ -39,11 +40,9 @@ class Merged:
     scores: list[CaseScore]
     predictions: list[tuple[Span, ...]]
 
-    def prediction_lines(self) -> Iterator[str]:
-        return prediction_lines(self.predictions)
-
-    def document_lines(self) -> Iterator[str]:
-        return document_lines(self.scores)
+    def files(self) -> dict[str, Iterator[str]]:
+        """{name: lines} of the files with a line a document."""
+        return {f"{PREDICTIONS}.jsonl": prediction_lines(self.predictions), DOCUMENTS: document_lines(self.scores)}
 
 
 @dataclass(frozen=True, slots=True)

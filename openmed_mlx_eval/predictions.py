@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -218,15 +218,21 @@ def _written(row: Mapping[str, Any]) -> tuple[int, tuple[Span, ...]]:
     return row["document"], spans
 
 
-def prediction_lines(predictions: Iterable[Sequence[Span]], ordinals: Iterable[int] | None = None) -> Iterator[str]:
-    """The lines of a predictions.jsonl: ordinals, offsets, labels and scores; never text, never an id.
+def prediction_lines(predictions: Iterable[Sequence[Span]]) -> Iterator[str]:
+    """The lines of a predictions.jsonl of a whole corpus."""
+    return starmap(prediction_line, enumerate(predictions))
 
-    ordinals: from 0 in the whole corpus, where they are not 0, 1, 2, …
+
+def prediction_line(ordinal: int, spans: Sequence[Span]) -> str:
+    """A document's line in a predictions.jsonl: ordinal, offsets, labels and scores; never text, never an id.
+
+    ordinal: from 0 in the whole corpus.
     """
-    for ordinal, spans in zip(count() if ordinals is None else ordinals, predictions, strict=False):
-        rows = [{"start": _offset(s.start), "end": _offset(s.end), "label": s.label, "score": rounded(s.score)} for s in spans]
-        line = {"document": ordinal, "spans": rows}
-        yield json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    if not spans:
+        return f'{{"document":{ordinal},"spans":[]}}\n'
+    rows = [{"start": _offset(s.start), "end": _offset(s.end), "label": s.label, "score": rounded(s.score)} for s in spans]
+    line = {"document": ordinal, "spans": rows}
+    return json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def _offset(value: Any) -> int | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .asked_labels import asked_labels
 
 if TYPE_CHECKING:
-    from .corpora import Corpus
+    from .corpora import Corpus, CorpusStream, Document
     from .runtime.classifier import TokenClassifier
 
 
@@ -71,7 +71,11 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The options that these commands share, by their names on the command line. model and corpus None: the embedded demo."""
+    """The options that these commands share, by their names on the command line. model and corpus None: the embedded demo.
+
+    manifest: the file of the user's own models. verify: compare the model's files with the hashes of its own
+    openmed-mlx.json, and those of a model given by name with the manifest's.
+    """
 
     model: str | None = None
     corpus: str | None = None
@@ -89,6 +93,7 @@ class Request:
     aggregation: str = "simple"
     compile: bool | None = None
     verify: bool = True
+    manifest: str | None = None
     gliner_labels: str | Sequence[str] | None = None
     gliner_threshold: float | None = None
 
@@ -102,7 +107,7 @@ class Request:
         elif not Path(directory).exists():  # the name of a pulled model, it may be; a folder needs no manifest
             from .model_manifest.locating import model_directory
 
-            directory = model_directory(str(directory))
+            directory = model_directory(str(directory), self.manifest, verify=self.verify)
         labels = None if self.gliner_labels is None else asked_labels(self.gliner_labels)
         how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
         more = self.compile, self.verify, labels, self.gliner_threshold
@@ -112,10 +117,23 @@ class Request:
         """The whole corpus; `limit` is the caller's. Raises UsageError and InputError."""
         from .corpora import load_corpus
 
-        path: Any = self.corpus
-        if path is None:
-            from .demo import corpus_path
+        return load_corpus(self._corpus(), self.format, name=self._name(), **self._reading())
 
-            path = corpus_path()
-        name = self.suite or (None if self.corpus is not None else "demo")
-        return load_corpus(path, self.format, name=name, skip_bad=self.skip_bad, discontinuous=self.discontinuous)
+    def open(self, see: Callable[[int, Document], Any]) -> CorpusStream:
+        """As `read`, but held nowhere. see: as in open_corpus."""
+        from .corpora import open_corpus
+
+        return open_corpus(self._corpus(), self.format, name=self._name(), see=see, **self._reading())
+
+    def _corpus(self) -> Any:
+        if self.corpus is not None:
+            return self.corpus
+        from .demo import corpus_path
+
+        return corpus_path()
+
+    def _name(self) -> str | None:
+        return self.suite or (None if self.corpus is not None else "demo")
+
+    def _reading(self) -> dict[str, Any]:
+        return {"skip_bad": self.skip_bad, "discontinuous": self.discontinuous}

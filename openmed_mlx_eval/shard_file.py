@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from .document_scores import FORMAT as DOCUMENTS
 from .document_scores import load_document_scores
 from .errors import InputError, UsageError
-from .evaluation import Evaluation, Observed
+from .evaluation import Observed
 from .scoring.bundle import CaseScore
 from .scoring.confidence import Confidences, Judged
 from .scoring.coverage import NOTHING, Coverage, Covered
@@ -76,13 +76,15 @@ class ShardScores:
     scores: list[CaseScore]
 
 
-def shard_lines(evaluation: Evaluation, origin: ShardOrigin) -> Iterator[str]:
-    """The lines of shard.jsonl: one for the whole, then one a document."""
-    observed = evaluation.observed
+def shard_head(observed: Observed, origin: ShardOrigin) -> str:
+    """The first line of shard.jsonl: of the whole."""
     told = {"names": dict(observed.names), "unmet": sorted(observed.unmet), "left_out": observed.left_out}
-    yield _line({**asdict(origin), "observed": told})
-    for ordinal, score in zip(evaluation.ordinals, evaluation.scores, strict=True):
-        yield _line({"document": ordinal, **_beyond_counts(score)})
+    return _line({**asdict(origin), "observed": told})
+
+
+def shard_line(ordinal: int, score: CaseScore) -> str:
+    """A document's line. ordinal: from 0 in the whole corpus."""
+    return _line({"document": ordinal, **_beyond_counts(score)})
 
 
 def _line(value: Mapping[str, Any]) -> str:

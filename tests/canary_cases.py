@@ -97,6 +97,7 @@ BRIEF = ("--processes", 0, "--lengths", 8, "--batches", 1, "--warmups", 0, "--it
 CASES: dict[str, Callable[[Place], list[Arguments]]] = {
     "run": lambda at: [
         ["--model", at.model, "--corpus", at.corpus, "--output", at.out / "run"],
+        ["--model", at.model, "--corpus", at.corpus, "--skip-bad", "--cache", at.out / "cache"],
         ["--model", at.model, "--corpus", at.corpus, "--json", "--skip-bad", "--limit", 3],
         [
             "--model",
@@ -121,6 +122,7 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         ["--model", GLINER, "--corpus", at.corpus, "--gliner-labels", at.corpus / CANARY / "\x00"],
         ["--model", at.model, "--corpus", at.corpus, "--shard", at.corpus],
         ["--model", at.corpus, "--corpus", at.corpus],
+        ["--model", CANARY, "--corpus", at.corpus, "--manifest", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--output", at.corpus],
         ["--model", at.model, at.corpus],
     ],
@@ -138,6 +140,7 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         [at.model, at.corpus, "--corpus", at.corpus, "--output", at.out / "bench", "--bootstrap", 0],
         [at.model, at.model, "--corpus", at.corpus, "--output", at.out / "bench", "--json", "--skip-bad", "--limit", 1],
         [at.model, "--corpus", at.corpus, "--output", at.corpus],
+        [CANARY, at.corpus.name, "--corpus", at.corpus, "--output", at.out / "named", "--bootstrap", 0],
         [at.model, "--corpus", at.corpus, "--output", at.out / "bench", "--label-map", at.corpus],
         [night_of(at, f'models = ["{at.corpus.name}"]\ncorpora = ["{at.corpus.name}"]'), "--output", at.out / "night"],
         [night_of(at, f"{CANARY} = 1"), "--output", at.out / "night"],

@@ -56,7 +56,7 @@ def label_studio_minimal(entries: Sequence[Entry]) -> str:
         [
             {"id": name, "text": text, "annotator": 1, "label": [region(text, *one) for one in gold]}
             if gold
-            else {"id": name, "text": text}
+            else {"id": name, "text": text, "annotator": 1}
             for name, text, gold in entries
         ]
     )

@@ -133,7 +133,7 @@ def test_critical_findings_of_the_corpus_are_scored() -> None:
     documents = [Document("a", TEXT, (Span(0, 5, "NAME"), Span(10, 12, "NAME")), categories=("drug_allergy", None))]
     block = evaluate(documents, [[Span(10, 12, "NAME")]], LabelMap()).metrics["critical_finding_recall"]
     assert (block["overall"], block["total"]) == (0.0, 1)
-    assert block["missed_findings"] == [{"category": "drug_allergy", "document": 1, "start": 0, "end": 5, "label": "PERSON"}]
+    assert block["missed_findings"] == [{"category": "drug_allergy", "document": 0, "start": 0, "end": 5, "label": "PERSON"}]
 
 
 def nested() -> Document:

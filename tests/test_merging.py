@@ -13,19 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openmed_mlx_eval.benchmark import scoring_config
+from openmed_mlx_eval.benchmark import Part, RunResult, scoring_config
 from openmed_mlx_eval.corpora.document import Corpus, Document
-from openmed_mlx_eval.document_scores import document_lines
 from openmed_mlx_eval.errors import EvaluationError, InputError, UsageError
-from openmed_mlx_eval.evaluation import evaluate
+from openmed_mlx_eval.evaluation import Scoring, SliceValues
 from openmed_mlx_eval.labels import LabelMap
 from openmed_mlx_eval.merging import merge
-from openmed_mlx_eval.predictions import prediction_lines
 from openmed_mlx_eval.reporting.environment import environment
 from openmed_mlx_eval.reporting.report import build_report, now, to_json
 from openmed_mlx_eval.scoring.bootstrap import Bootstrap
 from openmed_mlx_eval.scoring.bundle import Options
-from openmed_mlx_eval.shard_file import FORMAT, Shard, ShardOrigin, shard_lines
+from openmed_mlx_eval.shard_file import FORMAT, Shard, ShardOrigin
 from openmed_mlx_eval.spans import Span
 
 OPTIONS = Options(slice_by=("kind",), thresholds={"*": 0.4}, bootstrap=Bootstrap(20))
@@ -54,10 +52,13 @@ def cases(draw: st.DrawFn) -> tuple[Document, tuple[Span, ...]]:
 def written(folder: Path, corpus: Sequence[tuple[Document, tuple[Span, ...]]], shard: Shard | None, **changed: Any) -> Path:
     """A run folder as benchmark.run and the command make it, for predictions that are known."""
     documents = tuple(document for document, _ in corpus)
-    part = None if shard is None else [at for at, document in enumerate(documents) if shard.takes(document.text)]
-    predicted = [spans for _, spans in corpus] if part is None else [corpus[at][1] for at in part]
     labels = LabelMap(changed.get("table", TABLE))
-    done = evaluate(documents, predicted, labels, model_labels=MODEL_LABELS, options=OPTIONS, layers="outermost", part=part)
+    part = Part(shard, None, SliceValues(OPTIONS.slice_by))
+    for ordinal, document in enumerate(documents):
+        part.see(ordinal, document)
+    scoring = Scoring(labels, OPTIONS, "outermost", part.slices)
+    rows = [scoring.score(at, document, corpus[at][1]) for at, document in part.of(documents)]
+    done = scoring.evaluation(MODEL_LABELS, rows)
     shown = None if shard is None else str(shard)
     config = {"label_map": "file", "limit": None, "shard": shown, "skip_bad": False, "discontinuous": "hull"}
     report = build_report(
@@ -68,13 +69,11 @@ def written(folder: Path, corpus: Sequence[tuple[Document, tuple[Span, ...]]], s
         environment={**environment("numpy", "cpu", "float32"), **changed.get("environment", {})},
         config={**config, "layers": "outermost", **scoring_config(OPTIONS), **changed.get("config", {})},
         timing={"generated_at": now(), "predict_s": 2.0, "total_s": 3.0, "documents_per_second": 1.0},
-        partial=shard is not None and len(predicted) < len(documents),
+        partial=shard is not None and len(rows) < len(documents),
     )
     folder.mkdir(parents=True)
-    files = {"report.json": [to_json(report)], "predictions.jsonl": prediction_lines(done.predictions, done.ordinals)}
-    files["documents.jsonl"] = document_lines(done.scores, done.ordinals)
-    if shard is not None:
-        files[FORMAT] = shard_lines(done, ShardOrigin(len(documents), partial=False, labels=labels.digest()))
+    origin = None if shard is None else ShardOrigin(len(documents), partial=False, labels=labels.digest())
+    files = {"report.json": [to_json(report)], **RunResult(report, done, shard=origin).files()}
     for name, lines in files.items():
         (folder / name).write_text("".join(lines), "utf-8")
     return folder
@@ -95,8 +94,8 @@ def test_merged_shards_are_the_whole_run(corpus: list[Any], of: int, order: Any)
         order.shuffle(shards)
         merged = merge(shards)
         assert timeless(merged.report) == timeless(json.loads((whole / "report.json").read_text("utf-8")))
-        assert "".join(merged.prediction_lines()) == (whole / "predictions.jsonl").read_text("utf-8")
-        assert "".join(merged.document_lines()) == (whole / "documents.jsonl").read_text("utf-8")
+        assert "".join(merged.files()["predictions.jsonl"]) == (whole / "predictions.jsonl").read_text("utf-8")
+        assert "".join(merged.files()["documents.jsonl"]) == (whole / "documents.jsonl").read_text("utf-8")
         rate = round(len(corpus) / (2.0 * of), 3)
         assert (merged.report["timing"]["total_s"], merged.report["timing"]["documents_per_second"]) == (3.0 * of, rate)
 

@@ -307,7 +307,7 @@ class Panic(BaseException):
         ("run", "openmed_mlx_eval.runtime.classifier.TokenClassifier._begin"),
         ("run", "openmed_mlx_eval.runtime.tokenization.TextEncoder._encoded"),
         ("run", "openmed_mlx_eval.runtime.decoding.Decoder.spans"),
-        ("run", "openmed_mlx_eval.evaluation.score_cases"),
+        ("run", "openmed_mlx_eval.evaluation.score_case"),
         ("run", "openmed_mlx_eval.cli.options.to_markdown"),
         ("generate", "openmed_mlx_eval.generative.running.align"),
         ("generate", "openmed_mlx_eval.generative.journal._object"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,14 +12,14 @@ from click.core import ParameterSource
 
 from ..errors import EvaluationError, UsageError
 from ..reporting.files import RunFolder
-from .options import corpus_options, model_options, run_files, run_folder, scoring_of, scoring_options
-from .run import progress_bar
+from .options import cache_option, corpus_options, model_options, run_files, run_folder, scoring_of, scoring_options
+from .run import streams
 
 if TYPE_CHECKING:
     from ..bench import CorpusChoice, Outcome
     from ..benchmark import RunOptions
 
-_OWN = ("models", "corpus", "output", "as_json", "quiet")
+_OWN = ("models", "corpus", "cache", "output", "as_json", "quiet")
 
 
 @click.command(help="Score MODELS in turn, past one that fails; or what a file such as night.toml says.")
@@ -30,6 +31,7 @@ _OWN = ("models", "corpus", "output", "as_json", "quiet")
 @click.option(
     "--cold-start", type=click.IntRange(min=1), metavar="N", help="Measure N fresh processes of each model, and p95 of documents."
 )
+@cache_option
 @click.option("--output", required=True, metavar="DIR", help="Write a folder for each model, bench.json, bench.md and runs.html.")
 @click.option("--json", "as_json", is_flag=True, help="Print bench.json instead of a table.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -39,6 +41,7 @@ def command(
     /,
     models: Sequence[str],
     corpus: str | None,
+    cache: str | None,
     output: str,
     as_json: bool,
     quiet: bool,
@@ -56,7 +59,8 @@ def command(
         corpora, chosen = (CorpusChoice(corpus, options["suite"] or "corpus"),), _options(options)
     with run_folder(output) as folder:
         assert folder is not None  # --output is required
-        block = _scored(folder, bench(models, corpora, chosen, progress=None if quiet else progress_bar), quiet=quiet)
+        run_one = partial(_run_one, folder, cache, quiet)
+        block = _scored(folder, bench(models, corpora, chosen, run_one), quiet=quiet)
     if as_json:
         click.echo(_json(block), nl=False)
     else:
@@ -67,8 +71,22 @@ def command(
         raise EvaluationError(printable(f"{len(failures)} of {len(failures) + len(block['runs'])} runs failed: {named}"))
 
 
+def _run_one(folder: RunFolder, cache: str | None, quiet: bool, options: RunOptions, name: str) -> dict[str, Any]:
+    """One run of the night, whose work outlives it like any run's."""
+    from ..kept_run import kept_run
+
+    own = RunFolder(folder.path / name)
+    try:
+        with own.alone(), kept_run(options, own.path, cache=cache, **streams(quiet)) as made:
+            own.write(run_files(made.report, made.lines))
+    except BaseException:
+        own.abandon()
+        raise
+    return made.report
+
+
 def _scored(folder: RunFolder, outcomes: Iterable[Outcome], *, quiet: bool) -> dict[str, Any]:
-    """bench.json, written after each run with the run's own files, so that a night cut short has its table."""
+    """bench.json, written after each run, so that a night cut short has its table."""
     from ..reporting.bench import bench_block, to_markdown
     from ..reporting.text import printable
 
@@ -76,11 +94,8 @@ def _scored(folder: RunFolder, outcomes: Iterable[Outcome], *, quiet: bool) -> d
     failures: list[tuple[str, str, str]] = []
     block: dict[str, Any] = {}
     for outcome in outcomes:
-        made = outcome.result
-        if made is not None:
-            files = run_files(made.report, made.prediction_lines(), made.document_lines())
-            RunFolder(folder.path / outcome.folder).write(files)
-            runs.append((outcome.model, outcome.corpus, outcome.folder, made.report))
+        if outcome.report is not None:
+            runs.append((outcome.model, outcome.corpus, outcome.folder, outcome.report))
         else:
             failures.append((outcome.model, outcome.corpus, str(outcome.failure)))
             if not quiet:
@@ -103,7 +118,9 @@ def _night(context: click.Context, path: str) -> tuple[Sequence[str], Sequence[C
 
     typed = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if any(name not in _OWN or name == "corpus" for name in typed):
-        raise UsageError("options stand in the bench file, under [options] – give --output, --json and --quiet beside it alone")
+        raise UsageError(
+            "options stand in the bench file, under [options] – give --cache, --output, --json and --quiet beside it alone"
+        )
     known = {
         option.removeprefix("--")
         for parameter in context.command.params

@@ -15,11 +15,12 @@ from ..corpora import FORMATS
 from ..errors import GateError, UsageError
 from ..reporting.text import printable
 from ..runtime.options import DTYPES
-from .options import choice, gliner_options
+from .options import choice, gliner_options, manifest_option
 
 
 @click.command(
-    help="Convert the Hugging Face token classifier, or the GLiNER model, in folder SRC to an artifact in the new folder OUT."
+    help="Convert the Hugging Face token classifier, or the GLiNER model, in folder SRC, or of that name in `models list`, to an "
+    "artifact in the new folder OUT."
 )
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="OUT")
@@ -39,6 +40,7 @@ from .options import choice, gliner_options
 @click.option("--format", type=choice(list(FORMATS)), help="The format of --certify's corpus; told by the path if not given.")
 @click.option("--label-map", metavar="FILE|none", help="Names to score --certify's labels by, as in `run`.")
 @gliner_options
+@manifest_option
 @click.option("--force", is_flag=True, help="Replace the artifact in OUT.")
 @click.option("--json", "as_json", is_flag=True, help="Print the artifact's manifest instead of a summary.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -49,12 +51,14 @@ def command(
     quantize: str | None,
     group_size: str | None,
     keep: str | None,
+    manifest: str | None,
     force: bool,
     as_json: bool,
     quiet: bool,
     **proofs: Any,
 ) -> None:
     from ..converters import Options, convert
+    from ..model_manifest.locating import model_directory
 
     if group_size and not quantize:
         raise UsageError("--group-size says how values are quantised – give --quantize too")
@@ -64,6 +68,7 @@ def command(
     kept = tuple(filter(None, (name.strip() for name in (keep or "").split(","))))
     options = Options(dtype, bits, int(group_size or 64), kept, force)
     asked = _proofs(**proofs)
+    source = model_directory(source, manifest, verify=True)
     with _progress(quiet) as (tensors, texts):
         made = convert(source, target, options, tensors, [partial(proof, progress=texts) for proof in asked])
     if as_json:

@@ -87,7 +87,8 @@ def check(path: str, format: str | None, discontinuous: str, name: str | None, a
     }
     if as_json:
         listed = [{"where": p.where, "what": p.what, "remedy": p.remedy} for p in problems]
-        _print_json({"name": corpus.name, "format": corpus.format, **counts, "notes": corpus.notes, "problem_list": listed})
+        notes = {**_emptiness(corpus), **corpus.notes}
+        _print_json({"name": corpus.name, "format": corpus.format, **counts, "notes": notes, "problem_list": listed})
     else:
         for problem in problems:
             click.echo(str(problem))
@@ -146,7 +147,9 @@ def stats(
 @_reading_options
 @_skip_bad
 @click.option("--to", "target", type=click.Choice(list(WRITERS)), required=True, help="The format to write.")
-@click.option("-o", "--output", required=True, help="File (openmed, conll, doccano; - is stdout) or folder (brat) to write.")
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", help="File (openmed, conll, doccano; - is stdout) or folder (brat) to write."
+)
 @click.option("--force", is_flag=True, help="Replace what is there.")
 @click.option("--lossy", is_flag=True, help="Write even if the format cannot hold all gold, and count what is lost.")
 def convert(
@@ -186,9 +189,19 @@ def convert(
     return 0
 
 
+def _emptiness(corpus: Corpus) -> dict[str, int]:
+    """{code: how many documents} where there is nothing to score, under the codes of a report's warnings."""
+    if not len(corpus):
+        return {"no_documents": 0}
+    return {} if any(document.gold_spans for document in corpus) else {"no_gold": len(corpus)}
+
+
 def _warn_if_empty(corpus: Corpus, quiet: bool) -> None:
-    if not len(corpus) and not quiet:
-        click.echo("warning: no document was read", err=True)
+    for code in _emptiness(corpus) if not quiet else ():
+        click.echo(f"warning: {_EMPTY[code]} – is {corpus.format} its format?", err=True)
+
+
+_EMPTY = {"no_documents": "no document was read", "no_gold": "no document has a gold span"}
 
 
 def _say_notes(corpus: Corpus, quiet: bool) -> None:

@@ -17,6 +17,8 @@ from .options import (
     all_of,
     choice,
     corpus_options,
+    corpus_path_option,
+    model_option,
     model_options,
     run_files,
     run_folder,
@@ -47,10 +49,8 @@ corpus_option = click.option("--corpus", metavar="PATH", help="The corpus of the
     invoke_without_command=True,
     help="Say which errors a model makes on a corpus. With neither --model nor --corpus: the embedded demo.",
 )
-@click.option(
-    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
-)
-@click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+@model_option
+@corpus_path_option
 @corpus_options
 @model_options
 @scoring_options
@@ -89,7 +89,7 @@ def command(
         report = analysed(
             done.documents, done.predictions, **_origin(result.report), options=sample, hash_key=key, seams=result.seams
         )
-        files = run_files(result.report, result.prediction_lines(), result.document_lines())
+        files = run_files(result.report, result.files())
         _deliver(report, folder, files, result.report["warnings"], as_json=as_json, quiet=quiet)
 
 

@@ -103,7 +103,7 @@ def command(output: str | None, keep_answers: bool, as_json: bool, quiet: bool, 
                     f"note: the answers so far, which hold text, are kept in {NAME}; the same command goes on from them", err=True
                 )
             raise
-        deliver(result.report, folder, result.prediction_lines(), result.document_lines(), as_json=as_json, quiet=quiet)
+        deliver(result.report, folder, result.files(), as_json=as_json, quiet=quiet)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 from ..errors import GateError, UsageError
 from ..latency.cold import JIT_CACHES, PAGE_CACHES, ColdStart
 from ..latency.steady import BATCHES, LENGTHS, Steady
-from .options import all_of, choice, model_options, reading_options, run_folder
+from .options import all_of, choice, corpus_path_option, model_option, model_options, reading_options, run_folder
 from .run import progress_bar
 
 latency_options = all_of(
@@ -38,10 +38,8 @@ latency_options = all_of(
 
 
 @click.command(help="Measure cold start, single documents and steady state. Without --model and --corpus: the embedded demo.")
-@click.option(
-    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
-)
-@click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+@model_option
+@corpus_path_option
 @reading_options
 @model_options
 @latency_options

@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..errors import EvaluationError
+from .completion import is_asked, with_offers
 
 COMMANDS: dict[str, str] = {
     "run": "Score a model on a corpus.",
@@ -47,7 +48,7 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = import_module(f".{name}", __package__).command
-        return command
+        return with_offers(command, name) if is_asked() else command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -25,6 +25,5 @@ def command(runs: Sequence[str], output: str | None, as_json: bool, quiet: bool,
         raise UsageError("--output: that is one of the shards, which would be overwritten – give another folder")
     with run_folder(output) as folder:
         merged = merge(runs)
-        files = merged.prediction_lines(), merged.document_lines()
-        deliver(merged.report, folder, *files, as_json=as_json, quiet=quiet)
+        deliver(merged.report, folder, merged.files(), as_json=as_json, quiet=quiet)
     hold(merged.report, gates)

@@ -12,11 +12,8 @@ import click
 
 from ..errors import ModelError
 from ..model_manifest.selecting import ORDERS, Selection, chosen, parsed_size, shown_size
-from .options import all_of, choice
+from .options import all_of, choice, manifest_option
 
-_manifest = click.option(
-    "--manifest", metavar="FILE", help="Your own manifest. [default: $OPENMED_MLX_EVAL_MANIFEST, or one in your configuration]"
-)
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -38,7 +35,7 @@ _selection = all_of(
 
 
 @command.command("list")
-@_manifest
+@manifest_option
 @_selection
 @click.option("--totals", is_flag=True, help="The whole collection by architecture, and what of it this program runs, instead.")
 @_json
@@ -74,7 +71,7 @@ def list_(manifest: str | None, sort: str, totals: bool, as_json: bool, **option
 
 @command.command()
 @click.argument("name")
-@_manifest
+@manifest_option
 @_json
 def show(name: str, manifest: str | None, as_json: bool) -> None:
     """Print what is known of one model.
@@ -96,7 +93,7 @@ def show(name: str, manifest: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.argument("directory", metavar="DIR")
-@_manifest
+@manifest_option
 @click.option("--name", help="Which model of the manifest the folder is. [default: told by its place, repository or name]")
 @_json
 def verify(directory: str, manifest: str | None, name: str | None, as_json: bool) -> int:
@@ -123,7 +120,7 @@ def verify(directory: str, manifest: str | None, name: str | None, as_json: bool
 
 @command.command()
 @click.argument("directory", metavar="DIR")
-@_manifest
+@manifest_option
 @click.option("--name", help="What to call it. [default: as its entry, repository or folder is called]")
 @_json
 def add(directory: str, manifest: str | None, name: str | None, as_json: bool) -> None:
@@ -152,7 +149,7 @@ def add(directory: str, manifest: str | None, name: str | None, as_json: bool) -
 
 @command.command()
 @click.argument("name")
-@_manifest
+@manifest_option
 @click.option("--revision", metavar="COMMIT", help="A commit, instead of the manifest's or the newest.")
 @click.option("--cache", metavar="DIR", help="The Hugging Face cache. [default: as huggingface_hub has it]")
 @_json

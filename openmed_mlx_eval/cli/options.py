@@ -12,7 +12,7 @@ import click
 
 from ..asked_labels import asked_labels
 from ..corpora import DISCONTINUOUS, FORMATS
-from ..errors import UsageError
+from ..errors import EvaluationError, UsageError
 from ..layers import LAYERS
 from ..reporting.files import RunFolder
 from ..reporting.report import to_json
@@ -70,7 +70,18 @@ gliner_options = all_of(
                  help="The probability that its spans must exceed. [default: 0.5]"),
 )  # fmt: skip
 
+model_option = click.option(
+    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
+)
+corpus_path_option = click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+manifest_option = click.option(
+    "--manifest",
+    metavar="FILE",
+    help="Your own manifest of models. [default: $OPENMED_MLX_EVAL_MANIFEST, or one in your configuration]",
+)
+
 model_options = all_of(
+    manifest_option,
     click.option("--engine", type=choice(ENGINES), default="auto", show_default=True, help="What computes."),
     click.option("--device", type=choice(DEVICES), default="auto", show_default=True, help="What it computes on."),
     click.option("--dtype", type=choice(DTYPES), default="auto", show_default=True, help="What it computes in."),
@@ -83,7 +94,7 @@ model_options = all_of(
                  help="Whether mlx compiles the network, once a shape. [default: on a GPU; elsewhere it takes a C++ compiler]"),
     gliner_options,
     click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
-                 help="Do not compare the model's files with the SHA-256 in its manifest."),
+                 help="Do not compare the model's files with the SHA-256 in its openmed-mlx.json or the manifest."),
 )  # fmt: skip
 
 bootstrap_options = all_of(
@@ -134,6 +145,10 @@ def thresholds_of(value: str) -> Thresholds:
     return parsed_thresholds(table)
 
 
+cache_option = click.option(
+    "--cache", metavar="DIR", help="Keep whole runs there, and give a run that is there without running it again."
+)
+
 output_options = all_of(
     click.option("--output", metavar="DIR", help="Write report.json, report.md, predictions.jsonl and documents.jsonl there."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json instead of tables."),
@@ -143,38 +158,42 @@ output_options = all_of(
 
 @contextmanager
 def run_folder(output: str | None) -> Iterator[RunFolder | None]:
-    """The folder for `--output`, checked before the work; taken away again if the work fails."""
-    folder = RunFolder(output) if output is not None else None
+    """The folder for `--output`, checked before the work and this process's alone; taken away again if the work fails."""
+    if output is None:
+        yield None
+        return
+    folder = RunFolder(output)
     try:
-        yield folder
+        with folder.alone():
+            yield folder
     except BaseException:
-        if folder is not None:
-            folder.abandon()
+        folder.abandon()
         raise
 
 
-def run_files(report: Mapping[str, Any], predictions: Iterator[str], documents: Iterator[str]) -> dict[str, Iterable[str]]:
-    """{name: text} of what a run writes."""
-    files = {"report.json": [to_json(report)], "report.md": [to_markdown(report)]}
-    return {**files, "predictions.jsonl": predictions, "documents.jsonl": documents}
+def run_files(report: Mapping[str, Any], lines: Mapping[str, Iterable[str]]) -> dict[str, Iterable[str]]:
+    """{name: text} of what a run writes. lines: of its files with a line a document."""
+    return {"report.json": [to_json(report)], "report.md": [to_markdown(report)], **lines}
 
 
 def deliver(
-    report: Mapping[str, Any],
-    folder: RunFolder | None,
-    predictions: Iterator[str],
-    documents: Iterator[str],
-    *,
-    as_json: bool,
-    quiet: bool,
-    more: Mapping[str, Iterable[str]] | None = None,
+    report: Mapping[str, Any], folder: RunFolder | None, lines: Mapping[str, Iterable[str]], *, as_json: bool, quiet: bool
 ) -> None:
-    """Files first, so that what was printed is also there; then stdout, then warnings on stderr. more: further files."""
+    """Files first, so that what was printed is also there; then stdout, then warnings on stderr.
+
+    lines: as in run_files. Raises EvaluationError where the files could not be written; then the report was still printed.
+    """
+    failure: EvaluationError | None = None
     if folder is not None:
-        folder.write({**run_files(report, predictions, documents), **(more or {})})
+        try:
+            folder.write(run_files(report, lines))
+        except EvaluationError as error:
+            failure = error
     if as_json:
         click.echo(to_json(report), nl=False)
     else:
         print_report(report)
     if not quiet:
         print_warnings(report)
+    if failure is not None:
+        raise failure

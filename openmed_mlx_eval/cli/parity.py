@@ -13,7 +13,7 @@ import click
 from ..corpora import FORMATS
 from ..errors import GateError, UsageError
 from ..runtime.options import AGGREGATIONS, DEVICES, DTYPES, ENGINES
-from .options import choice, gliner_options, run_folder
+from .options import choice, gliner_options, manifest_option, run_folder
 
 _PAIRS = {"engine": ENGINES, "device": DEVICES, "dtype": DTYPES}
 """{option: its values}: one for both models, or A's and B's with a comma between."""
@@ -28,7 +28,9 @@ def _pair(context: click.Context, option: click.Parameter, value: str) -> tuple[
     return values[0], values[-1]
 
 
-@click.command(help="Compare what models A and B compute of the same texts. Without B: A with itself, as the options say.")
+@click.command(
+    help="Compare what models A and B compute of the same texts; each a folder, or a name of `models list`. Without B: A with itself."
+)
 @click.argument("a")
 @click.argument("b", required=False)
 @click.option("--engine", default="auto", show_default=True, metavar="NAME[,NAME]", callback=_pair,
@@ -47,8 +49,9 @@ def _pair(context: click.Context, option: click.Parameter, value: str) -> tuple[
               help="What a logit may differ by. [default: by the coarser of the two]")  # fmt: skip
 @click.option("--min-labels", type=click.FloatRange(0, 1), metavar="NUMBER", help="Least share of tokens with the same label.")
 @click.option("--min-spans", type=click.FloatRange(0, 1), metavar="NUMBER", help="Least F1 of the spans of one in the other's.")
+@manifest_option
 @click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
-              help="Do not compare the models' files with the SHA-256 in their manifests.")  # fmt: skip
+              help="Do not compare the models' files with the SHA-256 in their openmed-mlx.json or the manifest.")  # fmt: skip
 @click.option("--output", metavar="DIR", help="Write parity.json and parity.md there.")
 @click.option("--json", "as_json", is_flag=True, help="Print parity.json instead of tables.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -74,6 +77,7 @@ def command(a: str, b: str | None, output: str | None, as_json: bool, quiet: boo
 
 
 def _record(a: str, b: str | None, options: Mapping[str, Any], quiet: bool) -> dict[str, Any]:
+    from ..model_manifest.locating import model_directory
     from ..parity import built_in_texts, labels_for, parity, tolerance_for
     from ..runtime.artifact import open_artifact
     from ..runtime.loading import load_classifier
@@ -87,7 +91,8 @@ def _record(a: str, b: str | None, options: Mapping[str, Any], quiet: bool) -> d
         texts["corpus"] = [document.text for document in corpus.documents[: options["limit"]]]
     if b is None and all(options[name][0] == options[name][1] for name in _PAIRS):
         raise UsageError("B is missing – give a second model, or two values as in --engine numpy,mlx")
-    artifacts = [open_artifact(directory, verify=options["verify"]) for directory in (a, b if b is not None else a)]
+    folders = [model_directory(model, options["manifest"], verify=options["verify"]) for model in (a, b) if model is not None]
+    artifacts = [open_artifact(folder, verify=options["verify"]) for folder in (folders[0], folders[-1])]
     one, other = (
         load_classifier(
             artifact.directory,

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import UsageError
 from .gate import gate_options, gates_of, hold
-from .options import corpus_options, deliver, model_options, output_options, run_folder, scoring_of, scoring_options
+from .options import (
+    cache_option,
+    corpus_options,
+    corpus_path_option,
+    deliver,
+    model_option,
+    model_options,
+    output_options,
+    run_files,
+    run_folder,
+    scoring_of,
+    scoring_options,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from ..benchmark import RunOptions
+    from ..gates import Gates
 
 
 @click.command(help="Score a model on a corpus. With neither --model nor --corpus: the embedded demo.")
-@click.option(
-    "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
-)
-@click.option("--corpus", metavar="PATH", help="A file, a folder, or - for stdin.")
+@model_option
+@corpus_path_option
 @corpus_options
 @model_options
 @scoring_options
@@ -35,18 +51,54 @@ from .options import corpus_options, deliver, model_options, output_options, run
     metavar="I/N",
     help="Score the I-th of N parts of the corpus, told apart by the documents' hashes; `merge` puts the runs together.",
 )
+@cache_option
 @output_options
-def command(model: str | None, corpus: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
-    from ..benchmark import RunOptions, run
+def command(
+    model: str | None, corpus: str | None, cache: str | None, output: str | None, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    from ..benchmark import RunOptions
+    from ..kept_run import kept_run
 
     both_or_demo(model, corpus)
     started, gates = time.perf_counter(), gates_of(options)
+    chosen = RunOptions(model=model, corpus=corpus, scoring=scoring_of(options), **options)
+    if chosen.shard is None and launched():
+        _run_ranks(chosen, gates, output, as_json=as_json, quiet=quiet)
+        return
     with run_folder(output) as folder:
-        chosen = RunOptions(model=model, corpus=corpus, scoring=scoring_of(options), **options)
-        result = run(chosen, progress=None if quiet else progress_bar, started=started)
-        files, more = (result.prediction_lines(), result.document_lines()), result.shard_files()
-        deliver(result.report, folder, *files, as_json=as_json, quiet=quiet, more=more)
-    hold(result.report, gates)
+        place = None if folder is None else folder.path
+        with kept_run(chosen, place, cache=cache, started=started, **streams(quiet)) as made:
+            deliver(made.report, folder, made.lines, as_json=as_json, quiet=quiet)
+    hold(made.report, gates)
+
+
+def streams(quiet: bool) -> dict[str, Any]:
+    """What a run says on stderr, and the progress bar there."""
+    return {} if quiet else {"say": lambda note: click.echo(f"note: {note}", err=True), "progress": progress_bar}
+
+
+def launched() -> bool:
+    """Whether `mlx.launch` started this process; asked without an import, as nearly always it did not."""
+    return "MLX_RANK" in os.environ
+
+
+def _run_ranks(chosen: RunOptions, gates: Gates | None, output: str | None, *, as_json: bool, quiet: bool) -> None:
+    """One shard a rank; rank 0 writes and prints what a single run would, the others nothing."""
+    from ..benchmark import run
+    from ..distributed import Ranks
+
+    ranks = Ranks()
+
+    def files() -> dict[str, Iterable[str]]:
+        result = run(replace(chosen, shard=ranks.shard))
+        return run_files(result.report, result.files())
+
+    with run_folder(output if ranks.rank == 0 else None) as folder:
+        merged = ranks.merged(files)
+        if merged is None:
+            return
+        deliver(merged.report, folder, merged.files(), as_json=as_json, quiet=quiet)
+    hold(merged.report, gates)
 
 
 def both_or_demo(model: str | None, corpus: str | None) -> None:

@@ -46,14 +46,13 @@ def command(
 ) -> None:
     from ..benchmark import scoring_config
     from ..corpora.source import STDIN
-    from ..document_scores import document_lines
     from ..errors import UsageError
     from ..evaluation import corpus_warnings, evaluate
     from ..labels import LabelMap
     from ..overlap import checked_overlap
-    from ..predictions import prediction_lines
     from ..reporting.environment import environment
     from ..reporting.report import build_report, now
+    from ..run_lines import OF_EVERY_RUN
     from ..tag_evaluation import with_tags
 
     started, gates = time.perf_counter(), gates_of(options)
@@ -92,8 +91,8 @@ def command(
             partial=len(documents) < len(corpus.documents),
             overlap=overlap,
         )
-        files = prediction_lines(evaluation.predictions), document_lines(evaluation.scores)
-        deliver(report, folder, *files, as_json=as_json, quiet=quiet)
+        lines = {name: map(line, evaluation.rows) for name, line in OF_EVERY_RUN.items()}
+        deliver(report, folder, lines, as_json=as_json, quiet=quiet)
     hold(report, gates)
 
 

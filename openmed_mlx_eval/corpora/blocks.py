@@ -6,7 +6,7 @@ Between two blocks stand as many fillers as the offsets leave room for, so that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .draft import Fault, Mention
 from .surface import agrees
@@ -55,7 +55,7 @@ def laid_out(
 
 
 def _shifted(mention: Mention, base: int) -> Mention:
-    return replace(mention, pieces=tuple((start - base, end - base) for start, end in mention.pieces))
+    return mention._replace(pieces=tuple((start - base, end - base) for start, end in mention.pieces))
 
 
 def _joined(blocks: Sequence[Block], unit: Unit) -> str:

@@ -133,6 +133,8 @@ def _is_counted(sentence: Sequence[Row]) -> bool:
 def scheme_of(tags: set[str]) -> TagScheme:
     """Raises Fault where the column is more likely words or parts of speech than entity tags."""
     scheme = TagScheme.of(tags)
+    if scheme.name == "unprefixed" and any(" " in tag for tag in tags):
+        raise Fault("tags of the last column hold spaces", "is the last column the tag's?")
     if scheme.name == "unprefixed" and len(tags) > 3 and not any(map(is_outside, tags)):
         raise Fault("no tag of the last column marks a token outside", "is the last column the tag's?")
     return scheme

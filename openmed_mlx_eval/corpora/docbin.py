@@ -1,5 +1,6 @@
 """spaCy's DocBin (`.spacy`): the documents of a file, their `ents` and the span group `sc` as gold. Needs spaCy.
 
+A document that was never annotated, which spaCy tells from one without entities and does not score, is read past and counted.
 The text is what spaCy rebuilds from tokens and spaces, which is the text that it was given. Offsets count code points.
 Format: https://spacy.io/api/docbin
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .draft import Draft, Fault, Made, Mention, attempt
+from .draft import Draft, Fault, Made, Mention, Note, attempt
 from .source import Source
 
 GROUP = "sc"
@@ -34,13 +35,16 @@ def _documents(data: bytes) -> list[Any]:
         raise Fault("the DocBin is broken", "was its copy cut short? Is it of this version of spaCy?") from None
 
 
-def _draft(document: Any) -> Draft:
+def _draft(document: Any) -> Draft | Note:
     try:
         grouped = document.spans.get(GROUP, ())
         spans = [(span.start_char, span.end_char, span.label_) for span in (*document.ents, *grouped)]
         text = document.text
+        annotated = GROUP in document.spans or document.has_annotation("ENT_IOB") or not text
     except Exception:
         raise Fault("a document that spaCy cannot put together", "write it anew with this version of spaCy") from None
+    if not annotated:
+        return Note("not_accepted")
     if not all(label.strip() for _, _, label in spans):
         raise Fault("a span without a label", "give each span a label")
     return Draft(None, text, tuple(Mention(label, ((start, end),)) for start, end, label in dict.fromkeys(spans)))

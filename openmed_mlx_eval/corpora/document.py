@@ -89,15 +89,41 @@ class Corpus:
         return iter(self.documents)
 
 
-def problem_of(span: Span, length: int) -> str | None:
-    """Why a span cannot stand in a text of `length` code points; None where it can."""
-    if span.start < 0:
+@dataclass(frozen=True, slots=True)
+class CorpusStream:
+    """A corpus that has been read through once and is read again whenever its documents are asked for: none is held.
+
+    documents: how many there are. Other fields as in Corpus. Iterating raises InputError where a file is no longer what it
+    was the first time.
+    """
+
+    name: str
+    format: str
+    documents: int
+    sha256: str
+    skipped: tuple[InputError, ...]
+    mismatched: tuple[InputError, ...]
+    notes: Mapping[str, int]
+    again: Callable[[], Iterator[Document]]
+
+    def __len__(self) -> int:
+        return self.documents
+
+    def __iter__(self) -> Iterator[Document]:
+        return self.again()
+
+
+def problem_of(start: int, end: int, length: int) -> str | None:
+    """Why [start, end) cannot stand in a text of `length` code points; None where it can."""
+    if 0 <= start < end <= length:
+        return None
+    if start < 0:
         return "negative offset"
-    if span.end < span.start:
+    if end < start:
         return "end before start"
-    if span.end == span.start:
+    if end == start:
         return "empty span"
-    if span.end > length:
+    if end > length:
         return "span past the end of its document"
     return None
 
@@ -105,7 +131,7 @@ def problem_of(span: Span, length: int) -> str | None:
 def check_gold(text: str, spans: Sequence[Span], format: str, *, file: int | None = None, document: int | None = None) -> None:
     """Raise InputError for the first gold span that cannot stand in the text."""
     for number, span in enumerate(spans, start=1):
-        problem = problem_of(span, len(text))
+        problem = problem_of(span.start, span.end, len(text))
         if problem:
             raise InputError(
                 format,

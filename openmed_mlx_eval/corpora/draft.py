@@ -7,8 +7,9 @@ gold and words errors. Nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import InputError
 
@@ -50,8 +51,7 @@ class Fault(Exception):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """A gold annotation as written.
 
     pieces: half-open offsets, in the file's order; more than one where the annotation is discontinuous.
@@ -70,15 +70,14 @@ class Mention:
     category: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A document as written. id: None where the file gives none. Other fields as in Document."""
 
     id: str | None
     text: str
     mentions: tuple[Mention, ...]
     language: str = "en"
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = MappingProxyType({})
     line: int | None = None
 
 

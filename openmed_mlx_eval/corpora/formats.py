@@ -29,7 +29,7 @@ from . import (
 )
 from .draft import Made
 from .heads import HEAD, format_of_head
-from .source import STDIN, Source, entries_of, existing
+from .source import STDIN, Source, entries_of, existing, subfolders_of
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
@@ -42,6 +42,7 @@ class Format:
     suffixes: the files read from a folder. telling: those that no other format has.
     pairs: text and annotations lie in two files of one name, of the first and the second suffix.
     beside: names of files that hold no documents, but what all of the folder's have in common.
+    lines: a file with a document a line is read piece by piece; no document hangs on another's.
     """
 
     read: Callable[[Source], Iterator[Made]]
@@ -49,10 +50,11 @@ class Format:
     telling: tuple[str, ...] = ()
     pairs: bool = False
     beside: tuple[str, ...] = ()
+    lines: bool = False
 
 
 FORMATS: Mapping[str, Format] = {
-    "openmed": Format(fixtures.read, _JSON),
+    "openmed": Format(fixtures.read, _JSON, lines=True),
     "conll": Format(
         conll.read,
         (".conll", ".conllu", ".bio", ".iob", ".iob2", ".iobes", ".tsv", ".txt"),
@@ -61,8 +63,8 @@ FORMATS: Mapping[str, Format] = {
     "brat": Format(brat.read, (".txt", ".ann"), (".ann",), pairs=True),
     "pubtator": Format(pubtator.read, (".pubtator", ".txt"), (".pubtator",)),
     "i2b2": Format(i2b2_xml.read, (".xml",)),
-    "doccano": Format(doccano.read, _JSON),
-    "prodigy": Format(prodigy.read, _JSON),
+    "doccano": Format(doccano.read, _JSON, lines=True),
+    "prodigy": Format(prodigy.read, _JSON, lines=True),
     "label-studio": Format(label_studio.read, _JSON),
     "huggingface": Format(huggingface.read, (*_JSON, ".parquet"), (".parquet",), beside=huggingface.BESIDE),
     "bioc": Format(bioc.read, (*_JSON, ".xml", ".bioc"), (".bioc",)),
@@ -91,7 +93,8 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == STDIN:
         raise UsageError("stdin has no name to tell its format by – give --format")
     place = existing(path)
-    names = [name for name in entries_of(place) if name.name not in _BESIDE] if place.is_dir() else [place]
+    folders = (place, *subfolders_of(place)) if place.is_dir() else ()
+    names = [name for folder in folders for name in entries_of(folder) if name.name not in _BESIDE] if folders else [place]
     told = formats_of_names({name.suffix.lower() for name in names})
     if len(told) == 1:
         return told[0]

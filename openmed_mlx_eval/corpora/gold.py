@@ -67,10 +67,12 @@ def gold_of(draft: Draft, policy: Callable[[Pieces], Pieces]) -> tuple[Gold, lis
     for number, mention in enumerate(draft.mentions, start=1):
         try:
             _check_bounds(draft.text, mention)
-            pieces = joined_over_line_breaks(draft.text, mention.pieces)
+            pieces = mention.pieces
+            if len(pieces) > 1:
+                pieces = joined_over_line_breaks(draft.text, pieces)
             kept = policy(pieces) if len(pieces) > 1 else pieces
             spans += [(Span(start, end, mention.label), mention.category) for start, end in kept]
-            if not agrees(draft.text, mention):
+            if mention.surface and not agrees(draft.text, mention):
                 raise Fault("the text at the offsets is not the annotation's own text", _REMEDY, is_mismatch=True)
         except Fault as fault:
             fault.line, fault.span, fault.offsets = mention.line, number, _shown(mention, draft.text)
@@ -83,7 +85,7 @@ def gold_of(draft: Draft, policy: Callable[[Pieces], Pieces]) -> tuple[Gold, lis
 
 def _check_bounds(text: str, mention: Mention) -> None:
     for start, end in mention.pieces:
-        problem = problem_of(Span(start, end, mention.label), len(text))
+        problem = problem_of(start, end, len(text))
         if problem:
             raise Fault(f"{problem} (text of {len(text)} code points)", _REMEDY)
 

@@ -65,7 +65,7 @@ def language_in(row: Mapping[str, Any], line: int | None) -> str:
 def metadata_in(row: Mapping[str, Any], known: Collection[str], key: str = "metadata") -> dict[str, Any]:
     """What stands under `key`, and beside it every plain value under a key that is not known."""
     given = row.get(key)
-    plain = {k: v for k, v in row.items() if k != key and k not in known and isinstance(v, str | int | float)}
+    plain = {k: v for k, v in row.items() if k not in known and k != key and isinstance(v, (str, int, float))}
     if isinstance(given, dict):
         return {**plain, **given}
     return plain if given is None else {**plain, "value": given}
@@ -89,18 +89,22 @@ def mention_of(entry: Any, number: int, line: int | None) -> Mention:
     label = first(entry, LABELS)
     if not isinstance(label, str) or not label.strip():
         raise fault("the label", label, LABELS, "a string that is not empty")
-    key = next((key for key in SURFACES if entry.get(key) is not None), None)
-    surface = entry[key] if key else None
+    surface = first(entry, SURFACES)
     if not isinstance(surface, str | None):
         raise fault("the span's text", surface, SURFACES, "a string")
+    loose = surface is not None and surface is entry.get("word")
     said = entry.get("metadata")
-    category = category_in(entry) or category_in(said if isinstance(said, dict) else {})
-    return Mention(label, ((offsets[0], offsets[1]),), surface, line, loose=key == "word", category=category)
+    category = category_in(entry) or (category_in(said) if isinstance(said, dict) else None)
+    return Mention(label, ((offsets[0], offsets[1]),), surface, line, loose, category)
 
 
 def first(row: Mapping[str, Any], keys: Sequence[str]) -> Any:
     """The value of the first of these keys that has one; None if none has."""
-    return next((row[key] for key in keys if row.get(key) is not None), None)
+    for key in keys:
+        value = row.get(key)
+        if value is not None:
+            return value
+    return None
 
 
 def wrong(thing: str, value: Any, keys: Sequence[str], wanted: str) -> tuple[str, str]:

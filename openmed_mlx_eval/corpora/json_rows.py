@@ -37,8 +37,8 @@ def values_of(source: Source, shape: str, inside: Sequence[str] = (), alone: boo
     """
     data = source.data or b""
     data = text_of(data).encode("utf-8") if is_utf16(data) else data
-    if source.suffix in LINES or is_one_document_a_line(data):
-        yield from _values_of_lines(data)
+    if source.line > 1 or is_lines(source.suffix, data):
+        yield from _values_of_lines(data, source.line)
         return
     value = json_value(decoded(data))
     if isinstance(value, dict):
@@ -48,16 +48,21 @@ def values_of(source: Source, shape: str, inside: Sequence[str] = (), alone: boo
     yield from ((one, None) for one in value)
 
 
-def _values_of_lines(data: bytes) -> Iterator[Value | Fault]:
+def _values_of_lines(data: bytes, first: int) -> Iterator[Value | Fault]:
     # Split as bytes and at \n alone: a line that is not UTF-8 spoils only itself, and U+2028 may stand in
     # a string.
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    for number, line in enumerate(data.split(b"\n"), start=first):
         if line.strip(b" \t\r\xef\xbb\xbf"):
             yield attempt(_value_of_line, line, number)
 
 
 def _value_of_line(data: bytes, line: int) -> Value:
     return json_value(decoded(data, line=line, name="the line"), line), line
+
+
+def is_lines(suffix: str, head: bytes) -> bool:
+    """Whether a file has a document a line. head: its first bytes, at least its first line if one can tell by it."""
+    return not is_utf16(head) and (suffix in LINES or is_one_document_a_line(head))
 
 
 def is_one_document_a_line(data: bytes) -> bool:

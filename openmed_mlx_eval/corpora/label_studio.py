@@ -19,6 +19,7 @@ from .source import Source
 ANNOTATIONS = ("annotations", "completions")
 """The second is what exports before 1.0 call it."""
 
+TEXT = "text"
 _MINIMAL = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 _SHAPE = 'write a list of tasks: [{"data": {"text": "…"}, "annotations": [{"result": [regions]}]}]'
 _REMEDY = "mark one as ground truth, or export one annotator's"
@@ -33,7 +34,7 @@ def read(source: Source) -> Iterator[Made]:
 
 
 def _text_key(tasks: list[Any]) -> str:
-    """Where the tasks have their text: under `text`, or under that key whose string is in most tasks the longest.
+    """Where the tasks have their text: under TEXT, or under that key whose string is in most tasks the longest.
 
     The labelling configuration names it, which an export does not hold.
     """
@@ -41,10 +42,10 @@ def _text_key(tasks: list[Any]) -> str:
     for task in tasks:
         data = task.get("data", task) if isinstance(task, dict) else None
         strings = {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
-        if "text" in strings:
-            return "text"
+        if TEXT in strings:
+            return TEXT
         longest.update([max(strings, key=lambda key: len(strings[key]))] if strings else [])
-    return longest.most_common(1)[0][0] if longest else "text"
+    return longest.most_common(1)[0][0] if longest else TEXT
 
 
 def _draft(value: Any, line: int | None, key: str) -> Draft | Note:
@@ -61,20 +62,28 @@ def _draft(value: Any, line: int | None, key: str) -> Draft | Note:
         raise Fault(f"a task with {len(made)} annotations, none of them or several the ground truth", _REMEDY, line=line)
     regions = list_in(made[0], ("result",), line, "the annotation's result")
     mentions = _mentions([_region(region) for region in regions], line)
-    return Draft(id_in(row, line), text_in(data, line, (key,)), mentions, language_in(data, line), _metadata(data, key), line)
+    return Draft(id_in(row, line), _text(data, line, key), mentions, language_in(data, line), _metadata(data, key), line)
 
 
 def _minimal(row: Mapping[str, Any], line: int | None, key: str) -> Draft:
     """A task of JSON_MIN: the spans stand under the name of the labelling control, which may be any."""
     lists = [value for value in row.values() if isinstance(value, list)]
     spans = [one for value in lists for one in value if isinstance(one, dict) and "labels" in one]
+    if not spans and not row.keys() & set(_MINIMAL):
+        what = "neither a task with data and annotations nor one of JSON_MIN with spans or an annotator"
+        raise Fault(what, "export it as JSON; if it is another tool's, give its --format", line=line)
     own = {name: value for name, value in row.items() if name not in _MINIMAL}
-    text = text_in(row, line, (key,))
+    text = _text(row, line, key)
     return Draft(id_in(row, line), text, _mentions(spans, line), language_in(row, line), _metadata(own, key), line)
 
 
 def _metadata(data: Mapping[str, Any], text_key: str) -> dict[str, Any]:
     return metadata_in(data, {*IDS, *LANGUAGES, text_key})
+
+
+def _text(row: Mapping[str, Any], line: int | None, key: str) -> str:
+    # The key may be one of the file's own words, and no message repeats those.
+    return text_in({TEXT: row.get(key)}, line, (TEXT,))
 
 
 def _region(region: Any) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Mapping
 
-from .document import Document
 from .source import Source, is_utf16
 
+CRLF = "\r\n"
 NOTES: Mapping[str, str] = {
     "utf16_files": "files in UTF-16, decoded",
     "byte_order_marks": "files with a byte-order mark, which is no character of their text",
@@ -26,15 +26,9 @@ OF_GOLD = ("utf16_offsets", "byte_offsets", "not_accepted")
 
 
 def of_source(source: Source) -> Iterator[str]:
-    """The codes of a file, or a pair's two."""
-    for data in (source.data or b"", source.standoff or b""):
+    """The codes of a file, or a pair's two; a later piece of a file has none."""
+    for data in (source.data or b"", source.standoff or b"") if source.line == 1 else ():
         if is_utf16(data):
             yield "utf16_files"
         elif data.startswith(codecs.BOM_UTF8):
             yield "byte_order_marks"
-
-
-def of_document(document: Document) -> Iterator[str]:
-    """The codes that a document's text shows."""
-    if "\r\n" in document.text:
-        yield "crlf_documents"

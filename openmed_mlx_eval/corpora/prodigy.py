@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .draft import Draft, Made, Note
+from .draft import Draft, Fault, Made, Note
 from .json_fields import IDS, LANGUAGES, id_in, language_in, list_in, mention_of, metadata_in, object_of, text_in
 from .json_rows import read_rows
 from .source import Source
@@ -28,6 +28,9 @@ def _draft(value: Any, line: int | None) -> Draft | Note:
     if row.get("answer") in ("reject", "ignore"):
         return Note("not_accepted")
     text = text_in(row, line, ("text",))
+    if not {"spans", "answer", "_task_hash"} & row.keys():
+        what = "a task without spans, an answer or Prodigy's hashes"
+        raise Fault(what, "export it with db-out; if it is another tool's, give its --format", line=line)
     entries = list_in(row, ("spans",), line) if "spans" in row else []
     mentions = tuple(mention_of(entry, number, line) for number, entry in enumerate(entries, start=1))
     own = {key for key in row if key.startswith("_")}  # hashes and sessions of the tool

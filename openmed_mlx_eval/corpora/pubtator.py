@@ -7,13 +7,14 @@ concept ids are read past. Format: https://www.ncbi.nlm.nih.gov/research/pubtato
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .draft import Draft, Fault, Made, Mention, attempt
 from .source import Source, text_of
 
 _TEXT = re.compile(r"([^|\t]*)\|([ta])\|(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d*)?", re.ASCII)
+_SEVERAL = 3
 _Lines = list[tuple[int, str]]
 
 
@@ -21,15 +22,36 @@ def read(source: Source) -> Iterator[Made]:
     """The records of one file."""
     lines = text_of(source.data or b"").split("\n")
     record: _Lines = []
+    widths: list[list[int]] = []
     for number, line in enumerate((line.removesuffix("\r") for line in lines), start=1):
         begins = _TEXT.fullmatch(line)
         if record and (not line.strip() or (begins and begins[2] == "t")):
             yield attempt(_draft, record)
+            widths.append(_widths(record))
             record = []
         if line.strip():
             record.append((number, line))
     if record:
-        yield attempt(_draft, record)
+        cut = _cut(record, widths) if lines[-1] else None
+        yield attempt(_draft, record) if cut is None else cut
+
+
+def _widths(record: _Lines) -> list[int]:
+    """How many columns each mention of a record has."""
+    columns = (line.split("\t") for _, line in record if not _TEXT.fullmatch(line))
+    return [len(one) for one in columns if len(one) > 1 and _NUMBER.fullmatch(one[1])]
+
+
+def _cut(record: _Lines, before: Sequence[Sequence[int]]) -> Fault | None:
+    """What shows that a file without a line end at its end was cut short: it ends in a mention of fewer columns than any
+    before, or in a text where each of the records before, and there are several, has mentions."""
+    number, last = record[-1]
+    others = [width for widths in before for width in widths] + _widths(record[:-1])
+    is_narrow = any(width < min(others) for width in _widths(record[-1:]) if others)
+    if is_narrow or (len(before) >= _SEVERAL and all(before) and _TEXT.fullmatch(last)):
+        what = f"the file ends within a {'mention' if is_narrow else 'text'}, without a line end"
+        return Fault(what, "was its copy cut short? If it is whole, end it with a line break", line=number)
+    return None
 
 
 def _draft(record: _Lines) -> Draft:

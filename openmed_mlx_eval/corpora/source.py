@@ -9,9 +9,10 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import UsageError
 from .draft import Fault
@@ -25,14 +26,24 @@ _FOREIGN_MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 
+_SUBFOLDERS = {".con": ("txt", "concept")}
+"""Second suffixes of pairs whose two files may lie in subfolders of these names: i2b2-2010 as it is given out."""
+
+
+BLOCK = 1 << 22
+"""Bytes of a file of lines that a reader is given at once, about: a line is never cut."""
+
+_FOREIGN_FIRST = tuple({mark[:1] for mark, _ in _FOREIGN_MARKS})
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file, or the two of a standoff pair (`data` is then the text, `standoff` its annotations).
+    """One file, or the two of a standoff pair (`data` is then the text, `standoff` its annotations), or a piece of a file.
 
     ordinal counts from 1 in reading order. stem and suffix: of the file's name; empty for stdin. data is None
     where a pair lacks its text, standoff where it lacks its annotations or the format has none. beside: the file
-    in the same folder that says what all its documents have in common, None where there is none.
+    in the same folder that says what all its documents have in common, None where there is none. line: the number of the
+    first line of `data` in its file; over 1 only in the later pieces of a file that has a document a line.
     """
 
     ordinal: int
@@ -41,12 +52,83 @@ class Source:
     data: bytes | None
     standoff: bytes | None = None
     beside: bytes | None = None
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a Source is read from, as often as one likes, and its bytes held only then.
+
+    files: one, or the two of a standoff pair, None for one that is not there. held: what came from stdin, which cannot be
+    read again. Other fields as in Source.
+    """
+
+    ordinal: int
+    stem: str
+    suffix: str
+    files: tuple[Path | None, ...] = ()
+    beside: bytes | None = None
+    held: bytes | None = None
+
+    def source(self) -> Source:
+        """Whole. Raises Fault for a file that cannot be read."""
+        data, *standoff = [self.held] if self.held is not None else [_read(file, self.ordinal) for file in self.files]
+        return Source(self.ordinal, self.stem, self.suffix, data, standoff[0] if standoff else None, self.beside)
+
+    def head(self, size: int) -> bytes:
+        """The first bytes of the one file. Raises Fault."""
+        return self.held[:size] if self.held is not None else next(self._read_in(size), b"")
+
+    def pieces(self) -> Iterator[Source]:
+        """A file that has a document a line, in pieces of whole lines. Raises Fault."""
+        line = 1
+        for data in [self.held] if self.held is not None else _whole_lines(self._read_in(BLOCK)):
+            yield Source(self.ordinal, self.stem, self.suffix, data, None, self.beside, line)
+            line += data.count(b"\n")
+
+    def blocks(self) -> Iterator[bytes]:
+        """All its bytes, in blocks: those of a pair's text, then those of its annotations. Raises Fault."""
+        yield from [self.held] if self.held is not None else self._read_in(BLOCK)
+
+    def state(self) -> tuple[Any, ...]:
+        """What changes when a file is written to. Raises Fault."""
+        try:
+            stats = [file.stat() for file in self.files if file is not None]
+        except OSError as error:
+            reason = error.strerror
+            raise _unreadable(self.ordinal, reason) from None
+        return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in stats)
+
+    def _read_in(self, size: int) -> Iterator[bytes]:
+        for path in self.files:
+            if path is None:
+                continue
+            try:
+                with path.open("rb") as file:
+                    while block := file.read(size):
+                        yield block
+            except OSError as error:
+                reason = error.strerror
+                raise _unreadable(self.ordinal, reason) from None
+
+
+def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    waiting: list[bytes] = []
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if not end:
+            waiting.append(block)
+            continue
+        yield b"".join((*waiting, block[:end]))
+        waiting = [block[end:]] if end < len(block) else []
+    if waiting:
+        yield b"".join(waiting)
 
 
 def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> str:
     """The text of UTF-8 bytes without byte-order mark. Raises Fault with the byte offset for anything
     else."""
-    for mark, encoding in _FOREIGN_MARKS:
+    for mark, encoding in _FOREIGN_MARKS if data[:1] in _FOREIGN_FIRST else ():
         if data.startswith(mark):
             raise Fault(f"{name} is {encoding}, not UTF-8", "convert it to UTF-8 first, e.g. with iconv", line=line)
     skip = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
@@ -79,27 +161,36 @@ def encoded(text: str) -> bytes:
 
 
 def sources_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: bool, beside: Sequence[str] = ()) -> list[Source]:
+    """The files that a path means, read; as places_of."""
+    return [place.source() for place in places_of(path, suffixes, pairs, beside)]
+
+
+def places_of(path: str | os.PathLike[str], suffixes: Sequence[str], pairs: bool, beside: Sequence[str] = ()) -> list[Place]:
     """The files that a path means: itself, stdin for `-`, or those of a folder with these suffixes, by name.
 
-    pairs: the format keeps a text and its annotations apart (BRAT), in files of the first and the second suffix.
-    beside: names of files that hold no documents; the first of them in the folder is every source's `beside`. Subfolders are not entered and names
-    with a leading dot are passed over. Raises UsageError for a path that is not there or a folder with no
-    such file, Fault for a file that cannot be read.
+    pairs: the format keeps a text and its annotations apart (BRAT), in files of the first and the second suffix,
+    which may lie in subfolders where the format is given out so (i2b2-2010).
+    beside: names of files that hold no documents; the first of them in the folder is every source's `beside`.
+    Other subfolders are not entered and names with a leading dot are passed over. Raises UsageError for a path that is not
+    there or a folder with no such file, Fault for a file that cannot be read.
     """
     if os.fspath(path) == STDIN:
         if pairs:
             raise UsageError("this format is a folder of files and cannot come from stdin – give the folder")
-        return [Source(1, "", "", sys.stdin.buffer.read())]
+        return [Place(1, "", "", held=sys.stdin.buffer.read())]
     place = existing(path)
+    folder = place if place.is_dir() else place.parent
     names = [e for e in entries_of(place) if e.suffix.lower() in suffixes and e.name not in beside] if place.is_dir() else [place]
+    homes = subfolders_of(place, suffixes[1]) if pairs and not any(name.suffix.lower() == suffixes[1] for name in names) else ()
+    names = [e for home in homes for e in entries_of(home) if e.suffix.lower() in suffixes] or names
     if not names:
         wanted = ", ".join(suffixes)
         raise UsageError(f"the folder holds no {wanted} file – subfolders are not entered: give the right one")
     if pairs:
-        return [_pair(ordinal, stem, suffixes) for ordinal, stem in enumerate(_stems(names), start=1)]
-    folder = place if place.is_dir() else place.parent
+        stems = sorted({name.with_suffix("").name for name in names})
+        return [_pair(ordinal, stem, homes or (folder, folder), suffixes) for ordinal, stem in enumerate(stems, start=1)]
     common = next((_read(folder / name, 1) for name in beside if (folder / name).is_file()), None)
-    return [Source(n, p.stem, p.suffix.lower(), _read(p, n), beside=common) for n, p in enumerate(names, start=1)]
+    return [Place(n, p.stem, p.suffix.lower(), (p,), common, _piped(p, n)) for n, p in enumerate(names, start=1)]
 
 
 def existing(path: str | os.PathLike[str], what: str = "the corpus path") -> Path:
@@ -124,19 +215,32 @@ def entries_of(folder: Path) -> list[Path]:
     return [entry for entry in entries if not entry.name.startswith(".") and not entry.is_dir()]
 
 
-def _stems(names: Sequence[Path]) -> list[Path]:
-    """One path without suffix a pair, in the order of the names."""
-    return sorted({name.with_suffix("") for name in names}, key=lambda stem: stem.name)
+def subfolders_of(folder: Path, suffix: str | None = None) -> tuple[Path, ...]:
+    """The two subfolders that hold pairs of this second suffix, or of any; empty where it has not both."""
+    for named, names in _SUBFOLDERS.items():
+        found = tuple(folder / name for name in names)
+        if suffix in (None, named) and all(part.is_dir() for part in found):
+            return found
+    return ()
 
 
-def _pair(ordinal: int, stem: Path, suffixes: Sequence[str]) -> Source:
-    parts = [stem.with_name(stem.name + suffix) for suffix in suffixes[:2]]
-    text, annotations = (_read(part, ordinal) if part.is_file() else None for part in parts)
-    return Source(ordinal, stem.name, ".txt", text, annotations)
+def _pair(ordinal: int, stem: str, homes: Sequence[Path], suffixes: Sequence[str]) -> Place:
+    parts = [home / (stem + suffix) for home, suffix in zip(homes, suffixes, strict=False)]
+    return Place(ordinal, stem, ".txt", tuple(part if part.is_file() else None for part in parts))
 
 
-def _read(path: Path, ordinal: int) -> bytes:
+def _piped(path: Path, ordinal: int) -> bytes | None:
+    """What a pipe gives, which gives it once; None for a file."""
+    return None if path.is_file() else _read(path, ordinal)
+
+
+def _read(path: Path | None, ordinal: int) -> bytes | None:
     try:
-        return path.read_bytes()
+        return None if path is None else path.read_bytes()
     except OSError as error:
-        raise Fault(f"file {ordinal} cannot be read ({error.strerror})", "check its permissions") from None
+        reason = error.strerror
+    raise _unreadable(ordinal, reason)
+
+
+def _unreadable(ordinal: int, reason: str | None) -> Fault:
+    return Fault(f"file {ordinal} cannot be read ({reason})", "check its permissions")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from .draft import Mention
 
@@ -58,7 +57,7 @@ def without_mark(text: str, mentions: Sequence[Mention]) -> tuple[str, tuple[Men
     if agreeing(text, mentions) <= agreeing(bare, mentions):
         return bare, tuple(mentions)
     return bare, tuple(
-        replace(mention, pieces=tuple((start - 1, end - 1) for start, end in mention.pieces)) for mention in mentions
+        mention._replace(pieces=tuple((start - 1, end - 1) for start, end in mention.pieces)) for mention in mentions
     )
 
 

@@ -7,7 +7,7 @@ text, and as code points not every one does. Takes time in proportion to text an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from .draft import Mention
@@ -48,7 +48,7 @@ def recounted(text: str, mentions: Sequence[Mention], unit: Unit) -> tuple[Menti
         known = tuple((start, end) for start, end in pieces if start is not None and end is not None)
         if len(known) < len(pieces):
             return None
-        moved.append(mention if known == mention.pieces else replace(mention, pieces=known))
+        moved.append(mention if known == mention.pieces else mention._replace(pieces=known))
     return tuple(moved)
 
 

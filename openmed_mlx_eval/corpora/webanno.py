@@ -27,6 +27,7 @@ _STACKED = re.compile(r"(?:\\.|[^|\\])+", re.DOTALL)
 _NUMBERED = re.compile(r"((?:\\.|[^\\])*?)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
 _ESCAPED = re.compile(r"(?:\\.|[^\\\[\]])*", re.DOTALL)
 _SLOT = "ROLE_"
+_CUT = "was its copy cut short? Export it anew"
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": "\b"}
 
 
@@ -71,6 +72,9 @@ def _draft(source: Source) -> Draft:
     for token in found[: len(tokens)]:
         if not agrees(text, token):
             raise Fault("a token that is not the text at its offsets", "are the offsets those of the sentence?", line=token.line)
+    last = max(found[: len(tokens)], key=lambda token: token.pieces[0][1])
+    if text[last.pieces[0][1] :].strip():
+        raise Fault("the last sentence goes on after its last token", _CUT, line=last.line)
     return Draft(source.stem or None, text, found[len(tokens) :])
 
 
@@ -89,7 +93,10 @@ def _layers(lines: Sequence[str]) -> list[_Layer]:
 
 
 def _sentences(lines: Sequence[str], width: int) -> tuple[list[Block], list[_Token]]:
-    """Each sentence's text, from where its first token begins, and all tokens. Raises Fault for a line of no kind."""
+    """Each sentence's text, from where its first token begins, and all tokens.
+
+    Raises Fault for a line of no kind, and for what shows that the file was cut short. Between two sentences nothing does.
+    """
     blocks: list[Block] = []
     tokens: list[_Token] = []
     waiting: list[str] = []
@@ -104,10 +111,17 @@ def _sentences(lines: Sequence[str], width: int) -> tuple[list[Block], list[_Tok
                 blocks.append(Block(token.start - before, text, line=number))
                 waiting = []
             tokens.append(token)
+        elif waiting and not line.strip():
+            raise Fault("a sentence without tokens", _CUT, line=number - 1)
         elif line.strip() and not line.startswith("#"):
             raise Fault("a line that is neither a token nor a comment", "write 1-1<tab>0-5<tab>token<tab>columns", line=number)
-    if not blocks and tokens:
-        raise Fault("no #Text= line", "a sentence's text stands over its tokens")
+    if not blocks:
+        what, remedy = ("no #Text= line", "a sentence's text stands over its tokens") if tokens else ("no sentence", _CUT)
+        raise Fault(what, remedy, line=len(lines))
+    if lines[-1] and lines[-1].count("\t") < lines[tokens[0].line - 1].count("\t"):
+        raise Fault("the last line has fewer tabs than the first row", _CUT, line=len(lines))
+    if waiting:
+        raise Fault("a sentence without tokens", _CUT, line=len(lines))
     return blocks, tokens
 
 
@@ -115,7 +129,8 @@ def _token(match: re.Match[str], width: int, line: int) -> _Token:
     cells = match[4].split("\t") if match[4] else []
     cells = cells[:-1] if len(cells) == width + 1 and not cells[-1] else cells
     if len(cells) != width:
-        raise Fault(f"{len(cells)} columns of annotation, where the layers have {width}", "part columns by one tab", line=line)
+        what = f"{len(cells)} columns of annotation, where the layers have {width}"
+        raise Fault(what, "part columns by one tab, and let the file's head name each layer", line=line)
     return _Token(int(match[1]), int(match[2]), unescaped(match[3]), tuple(cells), line)
 
 

@@ -25,6 +25,7 @@ CATEGORY_OF = {
 
 METADATA_KEYS = ("critical_finding_category", "critical_category", "critical_finding_type")
 """Where OpenMed's fixtures say the category of a gold span."""
+_KEYS = frozenset(METADATA_KEYS)
 
 
 def normalized_category(name: str) -> str | None:
@@ -34,5 +35,7 @@ def normalized_category(name: str) -> str | None:
 
 def category_in(metadata: Mapping[str, Any]) -> str | None:
     """The category that a gold span names under the first of METADATA_KEYS that has one; None where none does."""
+    if _KEYS.isdisjoint(metadata):
+        return None
     named = (normalized_category(str(metadata[key])) for key in METADATA_KEYS if metadata.get(key) is not None)
     return next((category for category in named if category), None)

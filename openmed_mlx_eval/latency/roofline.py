@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ..runtime.families.base import natural
 from ..runtime.footprint import is_table
 
 if TYPE_CHECKING:
     from ..runtime.artifact import Artifact
     from ..runtime.classifier import TokenClassifier
+    from ..runtime.families.base import Sight
 
 MATRIX = 1536
 """Rows and columns of the matrices multiplied: large enough for a peak, 9 MiB each in float32."""
@@ -34,27 +34,37 @@ SECONDS = 0.3
 def flops_per_token(artifact: Artifact, length: int) -> int:
     """Floating-point operations for one token of a sequence of `length`, a multiplication and an addition each.
 
-    Every linear layer: 2 · inputs · outputs, by the shapes that the family derives from config.json; attention:
-    q·k and weights·v, 4 · length · width in each layer. Elementwise work is left out, as is usual (Kaplan et al.
-    2020, arXiv:2001.08361, 2.1), so a share is rather too low than too high.
+    Every linear layer, of experts those that a token is given to: 2 · inputs · outputs, by the shapes that the family
+    derives from config.json; attention: q·k and weights·v, 4 · tokens seen · width in each layer, the tokens seen on
+    average over the sequence where a layer sees a window. Elementwise work is left out, as is usual (Kaplan et al. 2020,
+    arXiv:2001.08361, 2.1), and so is what few tokens go through: a share is rather too low than too high.
     """
-    products = sum(2 * shape[0] * shape[1] for _, shape in _linears(artifact))
-    if not artifact.family.attends:
-        return products
-    layers = natural(artifact.config, "num_hidden_layers", "n_layers", "num_layers", default=0, least=0)
-    width = natural(artifact.config, "encoder_hidden_size", "hidden_size", "dim", default=0, least=0)
-    return products + 4 * length * width * layers
+    attention = sum(4 * layer.width * _seen(layer, length) for layer in artifact.family.sight(artifact.config))
+    return 2 * _values(artifact) + round(attention / length)
+
+
+def _seen(layer: Sight, length: int) -> int:
+    """How many tokens those of a sequence see together, each itself too."""
+    last = length - 1
+    sides = (last if side is None else min(side, last) for side in (layer.before, layer.after))
+    return length + sum(side * (side + 1) // 2 + (last - side) * side for side in sides)
 
 
 def weight_bytes(artifact: Artifact, item: int) -> int:
     """Bytes of weights that every forward has to read, at `item` bytes a value: linear layers, not look-up tables."""
-    return sum(shape[0] * shape[1] * item for _, shape in _linears(artifact))
+    return _values(artifact) * item
 
 
-def _linears(artifact: Artifact) -> Iterable[tuple[str, tuple[int, ...]]]:
-    for name, shape in artifact.family.shapes(artifact.config).items():
-        if len(shape) == 2 and not is_table(name.removesuffix(".weight")):
-            yield name, shape
+def _values(artifact: Artifact) -> int:
+    """Values of the linear layers that a token goes through."""
+    family, total = artifact.family, 0
+    for name, shape in family.shapes(artifact.config).items():
+        layer = name.removesuffix(".weight")
+        if len(shape) == 2 and name != layer and not is_table(layer) and not family.is_seldom(layer):
+            total += shape[0] * shape[1]
+        elif len(shape) == 3 and name != layer and family.is_stack(layer):
+            total += family.chosen(artifact.config) * shape[1] * shape[2]
+    return total
 
 
 def roofline_block(classifier: TokenClassifier, cells: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import re
 from pathlib import Path
 
 from ..errors import ModelError
+from ..runtime.artifact import MANIFEST
 from .catalog import Catalog, load_catalog
 from .entries import REVISION, Entry, matches
+from .hashing import differences
 
 CONFIGS = ("config.json", "gliner_config.json")
 _SNAPSHOT = re.compile(r"models--(?P<owner>[^/]+?)--(?P<name>[^/]+)")
@@ -75,10 +77,17 @@ def located(entry: Entry, catalog: Catalog, cache: Path | None = None) -> Path |
     return snapshot_of(entry, cache or cache_folder())
 
 
-def model_directory(model: str, manifest: str | None = None) -> str:
+def model_name(model: str, manifest: str | None = None) -> str | None:
+    """The name of the entry that `--model` means where it is no folder; None where no manifest knows it. Raises as load_catalog."""
+    entry = None if not model or os.path.lexists(model) else load_catalog(manifest).get(model)
+    return entry.name if entry else None
+
+
+def model_directory(model: str, manifest: str | None = None, *, verify: bool = False) -> str:
     """A folder for what `--model` was given: itself where it exists or no manifest knows it, else where that model lies.
 
-    Raises ModelError for a model that is in the manifest and not on this machine.
+    verify: compare the files of a model that was named with the hashes its entry has, where it has any. Raises ModelError for
+    a model that is in the manifest and not on this machine, or not what the manifest says.
     """
     if not model or os.path.lexists(model):
         return model
@@ -90,4 +99,22 @@ def model_directory(model: str, manifest: str | None = None) -> str:
     if folder is None:
         remedy = f"`openmed-mlx-eval models pull {entry.name}` where there is a network" if entry.pull_from else "give its folder"
         raise ModelError(f"the model {entry.name} is in the manifest, but not on this machine – {remedy}")
+    if verify and entry.files:
+        check(folder, entry)
     return str(folder)
+
+
+def check(folder: Path, entry: Entry) -> None:
+    """Raise ModelError where a file that the entry lists is missing or changed, or one that would be read is not listed."""
+    found = [one for one in differences(folder, entry.files or {}) if one.problem != "extra" or _is_read(one.file)]
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        what = (
+            f"the model {entry.name} is not what the manifest says: {found[0].problem} {found[0].file} ({found[0].detail}){more}"
+        )
+        raise ModelError(f"{what} – `models verify {entry.name}` lists them; copy or pull it anew, or give its folder")
+
+
+def _is_read(name: str | None) -> bool:
+    """Whether a model is another with this file beside its own."""
+    return name == MANIFEST or (name or "").endswith((".safetensors", ".index.json"))

@@ -1,8 +1,13 @@
-"""bench.json and bench.md: the runs of a bench night in one table, with the Pareto front of each corpus."""
+"""bench.json and bench.md: the runs of a bench night in one table, with the Pareto front of each corpus.
+
+The keys are fixed by `bench.schema.json` beside this file.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from .sections import Section, milliseconds, rate
@@ -11,6 +16,12 @@ from .text import markdown_table
 
 SCHEMA = "openmed-mlx-eval/bench"
 SCHEMA_VERSION = 1
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of bench.json."""
+    loaded: dict[str, Any] = json.loads(Path(__file__).with_name("bench.schema.json").read_text(encoding="utf-8"))
+    return loaded
 
 
 def _latency(key: str) -> Callable[[Report], float | None]:

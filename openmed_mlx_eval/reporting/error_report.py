@@ -198,7 +198,7 @@ def _row(example: ErrorSpanExample) -> list[str]:
     return [
         example.label,
         example.kind.replace("_", " "),
-        str(example.document),
+        str(example.document + 1),  # from 1, as in messages; from 0 in JSON
         f"{example.start}–{example.end}",
         matched,
         str(example.length),

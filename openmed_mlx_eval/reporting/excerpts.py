@@ -39,7 +39,7 @@ def print_excerpts(texts: Sequence[str], examples: Iterable[ErrorSpanExample]) -
 
 
 def _facts(example: ErrorSpanExample) -> str:
-    facts = [example.kind.replace("_", " "), f"document {example.document}, {example.start}–{example.end}"]
+    facts = [example.kind.replace("_", " "), f"document {example.document + 1}, {example.start}–{example.end}"]
     if example.matched_label is not None:
         facts.append(f"predicted {printable(example.matched_label)} {example.matched_start}–{example.matched_end}")
     facts += [name for name, holds in (("in pieces", example.fragmented), ("merged", example.merged)) if holds]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import EvaluationError, UsageError
@@ -41,6 +41,35 @@ class RunFolder:
         for folder in self._made:
             with suppress(OSError):  # not empty, or never made
                 folder.rmdir()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While it is held, no other process gets this folder. Raises UsageError where another one has it.
+
+        The system lets go of it however a process ends. Where it cannot hold folders (Windows, some network drives),
+        nothing is refused.
+        """
+        try:
+            import fcntl
+
+            handle = os.open(self.path, os.O_RDONLY)
+        except (ImportError, OSError):
+            yield
+            return
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                taken = True
+            except OSError:
+                taken = False
+            else:
+                taken = False
+            if taken:
+                raise UsageError("--output: another run is at work in that folder – wait for it, or give another one")
+            yield
+        finally:
+            os.close(handle)
 
     def write(self, files: Mapping[str, Iterable[str]]) -> None:
         """{name: pieces of text} written whole, or not at all. Raises EvaluationError where the disk does not let.

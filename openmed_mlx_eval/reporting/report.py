@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..corpora.document import Corpus
+from ..corpora.document import Corpus, CorpusStream
 from ..evaluation import Evaluation, Warning
 from ..overlap import TrainingOverlap
 from ..scoring.scorecard import DocumentScore
@@ -38,7 +38,7 @@ def build_report(
     *,
     suite: str | None,
     model: Mapping[str, Any],
-    corpus: Corpus,
+    corpus: Corpus | CorpusStream,
     evaluation: Evaluation,
     environment: Mapping[str, Any],
     config: Mapping[str, Any],

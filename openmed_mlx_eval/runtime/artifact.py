@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -60,14 +63,11 @@ class Artifact:
 
 
 def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(file)
-
-
-def _digest(file: Any) -> str:
-    digest = hashlib.sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
+    """In hex. By large blocks: between two of them it has to wait for whatever else Python is doing beside it."""
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(4 << 20))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            digest.update(buffer[:size])
     return digest.hexdigest()
 
 
@@ -79,6 +79,17 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
 
     verify: compare every file with the SHA-256 the manifest has for it, where it has any (ours do, OpenMed's do
     not). pickles: what reads a pytorch_model.bin, for the converter; without it such a file is refused.
+    """
+    with opening(directory, verify=verify, pickles=pickles) as artifact:
+        return artifact
+
+
+@contextmanager
+def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors | None = None) -> Iterator[Artifact]:
+    """`open_artifact` for one who has something to do while the files are compared with their hashes, in a thread.
+
+    The artifact is checked once the block is left. What is wrong with a file is raised there, instead of what the block
+    may have raised over it.
     """
     root = Path(directory)
     if not root.is_dir():
@@ -96,9 +107,37 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
     labels = _labels(read_object(labels_path) if labels_path else config.get("id2label"), config) if task.labelled else ()
     config = {**config, "num_labels": len(labels)}
     family = task.family_of(config)
-    if verify and manifest and "sha256" in manifest:
-        _check_hashes(root, manifest["sha256"], (config_path, tokenizer, *weights, *filter(None, [labels_path])))
+    opened = (config_path, tokenizer, *weights, *filter(None, [labels_path]))
+    with ExitStack() as stack:
+        if verify and manifest and "sha256" in manifest:
+            stack.enter_context(_meanwhile(partial(_check_hashes, root, manifest["sha256"], opened)))
+        tensors = _tensors(weights, pickles)
+        quantization = _quantization(manifest, config)
+        shapes = family.shapes(config)
+        known = renamed(tensors, {**family.names, **family.layout.names}, family.prefixes, family.ignored)
+        checkpoint = Checkpoint(family.layout.taken_apart(known, shapes), quantization)
+        _check_head(checkpoint, labels)
+        checkpoint.check(shapes)
+        calibration = inside(root, CALIBRATION) if manifest is None and (root / CALIBRATION).exists() else None
+        optional = (manifest_path if manifest else None, labels_path, calibration)
+        yield Artifact(
+            directory=root,
+            name=_name_of(root.resolve()),
+            config=config,
+            labels=labels,
+            family=family,
+            checkpoint=checkpoint,
+            quantization=quantization,
+            window=family.window(config),
+            tokenizer=tokenizer,
+            files=(config_path, tokenizer, *weights, *(path for path in optional if path)),
+            transition_biases=(
+                calibrated(read_object(calibration)) if calibration else biases(config.get(CONFIG_KEY), config_path.name)
+            ),
+        )
 
+
+def _tensors(weights: Sequence[Path], pickles: ReadTensors | None) -> dict[str, StoredTensor]:
     tensors: dict[str, StoredTensor] = {}
     for path in weights:
         read = pickles if pickles and path.suffix == ".bin" else open_safetensors
@@ -106,29 +145,18 @@ def open_artifact(directory: str | Path, *, verify: bool = True, pickles: ReadTe
             if name in tensors:
                 raise ModelError(f"tensor {name!r} stands in two weight files – keep the files of one checkpoint only")
             tensors[name] = tensor
-    quantization = _quantization(manifest, config)
-    shapes = family.shapes(config)
-    known = renamed(tensors, {**family.names, **family.layout.names}, family.prefixes, family.ignored)
-    checkpoint = Checkpoint(family.layout.taken_apart(known, shapes), quantization)
-    _check_head(checkpoint, labels)
-    checkpoint.check(shapes)
-    calibration = inside(root, CALIBRATION) if manifest is None and (root / CALIBRATION).exists() else None
-    optional = (manifest_path if manifest else None, labels_path, calibration)
-    return Artifact(
-        directory=root,
-        name=_name_of(root.resolve()),
-        config=config,
-        labels=labels,
-        family=family,
-        checkpoint=checkpoint,
-        quantization=quantization,
-        window=family.window(config),
-        tokenizer=tokenizer,
-        files=(config_path, tokenizer, *weights, *(path for path in optional if path)),
-        transition_biases=(
-            calibrated(read_object(calibration)) if calibration else biases(config.get(CONFIG_KEY), config_path.name)
-        ),
-    )
+    return tensors
+
+
+@contextmanager
+def _meanwhile(check: Callable[[], None]) -> Iterator[None]:
+    """The check in a thread beside the block; what it raises goes before what the block raises."""
+    with ThreadPoolExecutor(1) as pool:
+        checked = pool.submit(check)
+        try:
+            yield
+        finally:
+            checked.result()
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -1,18 +1,15 @@
 """TokenClassifier: a model directory and texts in, spans out – the runtime's one front door.
 
 Texts are taken a chunk at a time, so memory is bounded by the chunk and not by the corpus; within a chunk all
-windows are sorted by length, filled into batches of about `batch_tokens` and computed `workers` at a time. Which
-window shares a batch with which changes no result.
+windows are sorted by length, filled into batches of about `batch_tokens` and computed `workers` at a time, those of the
+next chunk while one is decoded. Which window shares a batch with which changes no result.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from ..spans import Span
-from .artifact import Artifact, open_artifact
+from .artifact import Artifact, opening
 from .crf import transitions_of
 from .decoding import Decoder
 from .engines import open_engine
@@ -28,15 +25,14 @@ from .engines.base import Inputs, Ops
 from .families.base import Network
 from .footprint import check_fits
 from .options import AGGREGATIONS
+from .pipeline import Compute, workers
 from .safetensors import Array
 from .tokenization import Encoded, TextEncoder
 from .windows import Window, stride_for, windows
 
-CHUNK_CHARACTERS = 1 << 19
-"""Characters of text in work at once, a document always whole: enough to sort by length, little enough to hold."""
-
-Compute = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-"""`map`, or what does its work ahead of the one who takes the results."""
+CHUNK = 64
+"""Characters of text in work at once for each token of a batch, a document always whole: some sixteen batches, enough to
+sort by length, little enough to hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +41,19 @@ class _Piece:
 
     document: int
     window: Window
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Windows of one chunk that are computed together; of a chunk without any, none. last: of its chunk.
+
+    logits: of every token of each document, filled in as batches are done.
+    """
+
+    documents: Sequence[Encoded]
+    logits: list[Array]
+    pieces: Sequence[_Piece]
+    last: bool
 
 
 @dataclass(frozen=True)
@@ -92,27 +101,27 @@ class TokenClassifier:
             raise UsageError(f"--aggregation: {aggregation!r} is none of {', '.join(AGGREGATIONS)}")
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError("--batch-tokens must be at least 1")
-        artifact = artifact or open_artifact(directory, verify=verify)
-        chain = transitions_of(artifact.checkpoint, artifact.family.chain) if artifact.family.chain else None
-        decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases, chain)
-        lap("weights")
-        encoder = TextEncoder.load(artifact.tokenizer)
-        encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: open_artifact checked it
-        size = artifact.window - encoder.special_tokens
-        if size < 1:
-            raise ModelError(
-                f"a window of {artifact.window} positions has no room between {encoder.special_tokens} special tokens"
-            )
-        stride = stride_for(size, stride)
-        lap("tokenizer")
-        half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
-        if not artifact.family.compiles(artifact.config):
-            if compile:
-                raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
-            compile = False
-        ops = open_engine(engine, device, dtype, half=half, compile=compile)
-        check_fits(artifact, ops)
-        network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
+        with nullcontext(artifact) if artifact else opening(directory, verify=verify) as artifact:
+            chain = transitions_of(artifact.checkpoint, artifact.family.chain) if artifact.family.chain else None
+            decoder = Decoder.of(rename(artifact.labels), aggregation, artifact.transition_biases, chain)
+            lap("weights")
+            encoder = TextEncoder.load(artifact.tokenizer)
+            encoder.check_vocabulary(artifact.config["vocab_size"])  # the table has that many rows: `opening` checked it
+            size = artifact.window - encoder.special_tokens
+            if size < 1:
+                raise ModelError(
+                    f"a window of {artifact.window} positions has no room between {encoder.special_tokens} special tokens"
+                )
+            stride = stride_for(size, stride)
+            lap("tokenizer")
+            half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
+            if not artifact.family.compiles(artifact.config):
+                if compile:
+                    raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
+                compile = False
+            ops = open_engine(engine, device, dtype, half=half, compile=compile)
+            check_fits(artifact, ops)
+            network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
         lap("engine")
         return cls(artifact, ops, encoder, decoder, size, stride, batch_tokens or ops.batch_tokens, network)
 
@@ -131,13 +140,12 @@ class TokenClassifier:
 
         Raises ModelError where the model gives numbers that are none.
         """
-        with self._workers() as compute:
-            for chunk in _chunks(texts):
-                encoded = self.encoder.encode(chunk)
-                logits = self._stitched(encoded, compute)
-                for document, rows in zip(encoded, logits, strict=True):
+        with workers(self.ops.workers) as compute:
+            chunks = (self.encoder.encode(chunk) for chunk in _chunks(texts, CHUNK * self.batch_tokens))
+            for documents, logits in self._computed(chunks, compute):
+                for document, rows in zip(documents, logits, strict=True):
                     yield self.decoder.spans(document, rows, self.encoder)
-                progress(len(chunk))
+                progress(len(documents))
 
     def logits(self, text: str) -> tuple[Encoded, Array]:
         """A text's tokens and their stitched logits, float32 (tokens, labels)."""
@@ -146,8 +154,8 @@ class TokenClassifier:
 
     def forward(self, documents: Sequence[Encoded]) -> list[Array]:
         """The stitched logits of each document, on the host; float32 (tokens, labels)."""
-        with self._workers() as compute:
-            return self._stitched(documents, compute)
+        with workers(self.ops.workers) as compute:
+            return next(self._computed([documents], compute))[1]
 
     def seams(self, text: str) -> tuple[int, ...]:
         """Code points at which the next window's logits take over; () for a text of one window."""
@@ -155,24 +163,35 @@ class TokenClassifier:
         later = windows(len(encoded.ids), self.window, self.stride)[1:]
         return tuple(encoded.offsets[window.kept_from][0] for window in later)
 
-    def _stitched(self, documents: Sequence[Encoded], compute: Compute) -> list[Array]:
-        """Logits of every token of each document, from the window in which it stands furthest from an edge."""
-        pieces = [
-            _Piece(number, window)
-            for number, encoded in enumerate(documents)
-            for window in windows(len(encoded.ids), self.window, self.stride)
-        ]
-        whole = [np.empty((len(encoded.ids), len(self.decoder.labels)), dtype=np.float32) for encoded in documents]
-        batches = list(self._batches(pieces))
-        for batch, begun in zip(batches, compute(partial(self._begin, documents), batches), strict=True):
-            rows = self._finished(*begun)
+    def _computed(
+        self, chunks: Iterable[Sequence[Encoded]], compute: Compute[_Batch]
+    ) -> Iterator[tuple[Sequence[Encoded], list[Array]]]:
+        """Each chunk with the logits of every token, from the window in which it stands furthest from an edge.
+
+        While a chunk is handed out, batches of the next one are computed.
+        """
+        for batch, begun in compute(self._begin, self._tasks(chunks)):
+            rows: Any = self._finished(*begun) if begun else None
             first = len(self.encoder.prefix)
-            for piece in batch:
+            for piece in batch.pieces:
                 w = piece.window
                 kept = slice(first + w.kept_from - w.start, first + w.kept_to - w.start)
-                whole[piece.document][w.kept_from : w.kept_to] = rows[kept]
+                batch.logits[piece.document][w.kept_from : w.kept_to] = rows[kept]
                 first += w.end - w.start + self.encoder.special_tokens
-        return whole
+            if batch.last:
+                yield batch.documents, batch.logits
+
+    def _tasks(self, chunks: Iterable[Sequence[Encoded]]) -> Iterator[_Batch]:
+        for documents in chunks:
+            pieces = [
+                _Piece(number, window)
+                for number, encoded in enumerate(documents)
+                for window in windows(len(encoded.ids), self.window, self.stride)
+            ]
+            logits = [np.empty((len(encoded.ids), len(self.decoder.labels)), dtype=np.float32) for encoded in documents]
+            batches = list(self._batches(pieces)) or [[]]
+            for batch in batches:
+                yield _Batch(documents, logits, batch, last=batch is batches[-1])
 
     def _batches(self, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
         """Longest first, so that the threads end together; each batch as full as `batch_tokens` and padding allow, and no
@@ -195,12 +214,14 @@ class TokenClassifier:
         if batch:
             yield batch
 
-    def _begin(self, documents: Sequence[Encoded], batch: Sequence[_Piece]) -> tuple[Any, Inputs]:
+    def _begin(self, batch: _Batch) -> tuple[Any, Inputs] | None:
         """A batch's windows on their way through the network: its logits, in the engine's hands, and what they are of."""
+        if not batch.pieces:
+            return None
         prefix, suffix = self.encoder.prefix, self.encoder.suffix
         ids = [
-            np.concatenate([prefix, documents[piece.document].ids[piece.window.start : piece.window.end], suffix])
-            for piece in batch
+            np.concatenate([prefix, batch.documents[piece.document].ids[piece.window.start : piece.window.end], suffix])
+            for piece in batch.pieces
         ]
         positions = [self.artifact.family.positions(self.artifact.config, sequence) for sequence in ids]
         with np.errstate(all="ignore"):  # overflow is looked for once, in the result
@@ -217,50 +238,13 @@ class TokenClassifier:
             raise ModelError(f"the model gave numbers that are not finite, computing in {self.ops.dtype} – {remedy}")
         return rows
 
-    @contextmanager
-    def _workers(self) -> Iterator[Compute]:
-        """How batches are computed: from this thread (mlx's streams belong to theirs), or in `workers` threads.
 
-        From one thread the next batch is begun before one is waited for, so that a device is never idle. Each of
-        several threads gets one BLAS thread: two batches at once beat one batch on two threads, which wait for each
-        other. A batch that has nothing beside it gets all of BLAS's.
-        """
-        if self.ops.workers == 1:
-            yield _one_ahead
-            return
-        from threadpoolctl import ThreadpoolController
-
-        blas = ThreadpoolController().select(user_api="blas")
-        with ThreadPoolExecutor(self.ops.workers) as pool:
-
-            def compute(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-                if len(items) < 2:
-                    yield from map(function, items)
-                    return
-                with blas.limit(limits=1):
-                    yield from pool.map(function, items)
-
-            try:
-                yield compute
-            finally:
-                pool.shutdown(cancel_futures=True)
-
-
-def _one_ahead(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """`map`, which calls for the next item before it hands a result out."""
-    waiting: deque[Any] = deque()
-    for item in items:
-        waiting.append(function(item))
-        if len(waiting) > 1:
-            yield waiting.popleft()
-    yield from waiting
-
-
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+def _chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
+    """Texts of about so many characters together, at least one."""
     chunk: list[str] = []
     size = 0
     for text in texts:
-        if chunk and size + len(text) > CHUNK_CHARACTERS:
+        if chunk and size + len(text) > characters:
             yield chunk
             chunk, size = [], 0
         chunk.append(text)

@@ -53,7 +53,32 @@ def widened(stored: Array, dtype: str) -> Array:
     """float32 from any stored floating type; bfloat16 is the upper half of a float32."""
     if dtype == "BF16":
         return np.left_shift(stored.astype(np.uint32), 16).view(np.float32)
+    if dtype == "F16":
+        return _widened_half(stored)
     return stored.astype(np.float32, copy=False)
+
+
+def _widened_half(stored: Array) -> Array:
+    """float32 of float16, bit for bit: exponent and fraction are shifted to their places, and 2¹¹² makes up for the bias.
+
+    numpy's own conversion goes value by value, which was a sixth of the time to the first spans. Where the highest
+    exponent, infinity's, stands among a block's values, it is left to numpy.
+    """
+    flat = stored.reshape(-1)
+    values: Array = np.empty(flat.shape, dtype=np.float32)
+    for first in range(0, len(flat), _BLOCK):
+        half, block = flat[first : first + _BLOCK], values[first : first + _BLOCK]
+        bits = block.view(np.int32)
+        bits[...] = half.view(np.int16)  # widened with its sign, of which the mask leaves one bit
+        bits <<= 13
+        bits &= -0x7000_0001
+        block *= np.float32(2.0**112)
+        if max(block.max(), -block.min()) >= 2**16:
+            block[...] = half
+    return np.asarray(values.reshape(stored.shape))
+
+
+_BLOCK = 1 << 15
 
 
 def open_safetensors(path: Path) -> dict[str, StoredTensor]:

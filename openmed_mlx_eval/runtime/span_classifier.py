@@ -6,9 +6,8 @@ score for each span and label instead of a row for each token.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,13 @@ import numpy as np
 from ..asked_labels import asked_labels
 from ..errors import UsageError
 from .artifact import Artifact, open_artifact
-from .classifier import Compute, TokenClassifier, _Piece
+from .classifier import TokenClassifier, _Batch, _Piece
 from .engines import open_engine
 from .engines.base import Inputs
 from .families.gliner import ZERO_SHOT, SpanInputs
 from .families.gliner_config import GlinerConfig
 from .footprint import check_fits
+from .pipeline import Compute
 from .safetensors import Array
 from .span_decoding import SpanDecoder
 from .tokenization import Encoded, TextEncoder
@@ -40,6 +40,13 @@ class _WordPiece(_Piece):
 
     place: int
     starts: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _WordBatch(_Batch):
+    """Windows of words of one chunk. stitched: the scores of each document, filled in as batches are done; `logits` are not."""
+
+    stitched: Sequence[Stitched]
 
 
 @dataclass(frozen=True)
@@ -127,41 +134,52 @@ class SpanClassifier(TokenClassifier):
         sizes = np.diff(np.append(starts, len(encoded.ids)))
         return starts, word_windows(sizes.tolist(), self.words, self.window, self.stride)
 
-    def _stitched(self, documents: Sequence[Encoded], compute: Compute) -> list[Array]:
-        """Scores of every span of each document, float32 (spans, labels)."""
+    def _computed(
+        self, chunks: Iterable[Sequence[Encoded]], compute: Compute[_Batch]
+    ) -> Iterator[tuple[Sequence[Encoded], list[Array]]]:
+        """Each chunk with the scores of every span of each document, float32 (spans, labels)."""
         width, labels = self.decoder.width, len(self.decoder.labels)
-        pieces: list[_Piece] = []
-        whole = []
-        for number, encoded in enumerate(documents):
-            starts, found = self._windows(encoded)
-            ends = np.append(starts, len(encoded.ids))
-            for place, window in enumerate(found):
-                first, last = int(ends[window.start]), int(ends[window.end])
-                tokens = Window(first, last, first, last)
-                pieces.append(_WordPiece(number, tokens, place, starts[window.start : window.end] - first))
-            whole.append(Stitched(found, len(starts), width, labels))
-        batches = list(self._batches(pieces))
-        for batch, begun in zip(batches, compute(partial(self._begin, documents), batches), strict=True):
-            scores = self._finished(*begun).reshape(-1, width, labels)
+        for batch, begun in compute(self._begin, self._tasks(chunks)):
+            assert isinstance(batch, _WordBatch)
+            scores: Any = self._finished(*begun).reshape(-1, width, labels) if begun else None
             first = 0
-            for piece in batch:
+            for piece in batch.pieces:
                 assert isinstance(piece, _WordPiece)
                 last = first + len(piece.starts)
-                whole[piece.document].add(piece.place, scores[first:last])
+                batch.stitched[piece.document].add(piece.place, scores[first:last])
                 first = last
-        return [one.rows() for one in whole]
+            if batch.last:
+                yield batch.documents, [one.rows() for one in batch.stitched]
 
-    def _begin(self, documents: Sequence[Encoded], batch: Sequence[_Piece]) -> tuple[Any, Inputs]:
+    def _tasks(self, chunks: Iterable[Sequence[Encoded]]) -> Iterator[_Batch]:
+        for documents in chunks:
+            pieces: list[_Piece] = []
+            stitched = []
+            for number, encoded in enumerate(documents):
+                starts, found = self._windows(encoded)
+                ends = np.append(starts, len(encoded.ids))
+                for place, window in enumerate(found):
+                    first, last = int(ends[window.start]), int(ends[window.end])
+                    tokens = Window(first, last, first, last)
+                    pieces.append(_WordPiece(number, tokens, place, starts[window.start : window.end] - first))
+                stitched.append(Stitched(found, len(starts), self.decoder.width, len(self.decoder.labels)))
+            batches = list(self._batches(pieces)) or [[]]
+            for batch in batches:
+                yield _WordBatch(documents, [], batch, last=batch is batches[-1], stitched=stitched)
+
+    def _begin(self, batch: _Batch) -> tuple[Any, Inputs] | None:
         """A batch's windows on their way through the network: the scores of its words' spans, and what words they are of."""
+        if not batch.pieces:
+            return None
         prefix, suffix = self.encoder.prefix, self.encoder.suffix
         ids = [
-            np.concatenate([prefix, documents[piece.document].ids[piece.window.start : piece.window.end], suffix])
-            for piece in batch
+            np.concatenate([prefix, batch.documents[piece.document].ids[piece.window.start : piece.window.end], suffix])
+            for piece in batch.pieces
         ]
         positions = [self.artifact.family.positions(self.artifact.config, sequence) for sequence in ids]
-        places = [(len(prefix) + piece.starts).astype(np.int32) for piece in batch if isinstance(piece, _WordPiece)]
+        places = [(len(prefix) + piece.starts).astype(np.int32) for piece in batch.pieces if isinstance(piece, _WordPiece)]
         with np.errstate(all="ignore"):  # overflow is looked for once, in the result
             tokens = self.ops.inputs(ids, positions)
             words = self.ops.chosen(tokens, places)
-            labels = self.ops.chosen(tokens, [self.encoder.label_places] * len(batch))
+            labels = self.ops.chosen(tokens, [self.encoder.label_places] * len(places))
             return self._network(SpanInputs(tokens, words, labels)), words

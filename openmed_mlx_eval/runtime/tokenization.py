@@ -60,13 +60,8 @@ class TextEncoder:
     def load(cls, path: Path) -> TextEncoder:
         """Raises ModelError for a file the tokenizers library does not read."""
         try:
-            description = path.read_bytes()
-            trims = False
-            if re.search(rb'"trim_offsets"\s*:\s*true', description):
-                parsed = json.loads(description)
-                trims = _stop_trimming(parsed.get("post_processor"))
-                description = json.dumps(parsed).encode()
-            tokenizer = Tokenizer.from_buffer(description)
+            tokenizer = Tokenizer.from_buffer(path.read_bytes())
+            trims = _stop_trimming(tokenizer)
             tokenizer.no_truncation()
             tokenizer.no_padding()
             sample = tokenizer.encode("a")
@@ -152,12 +147,23 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _stop_trimming(post_processor: Any) -> bool:
-    """Switch `trim_offsets` off wherever it stands in a post-processor; True if it was on."""
-    if not isinstance(post_processor, dict):
+def _stop_trimming(tokenizer: Any) -> bool:
+    """Switch `trim_offsets` off wherever it stands in the post-processor; True if it was on."""
+    processor = tokenizer.post_processor
+    state = None if processor is None else json.loads(processor.__getstate__())
+    if not _trims_no_more(state):
         return False
-    trimmed = bool(post_processor.get("trim_offsets"))
+    processor.__setstate__(json.dumps(state).encode())
+    tokenizer.post_processor = processor
+    return True
+
+
+def _trims_no_more(state: Any) -> bool:
+    """Whether a post-processor's description said to trim; it does so no longer."""
+    if not isinstance(state, dict):
+        return False
+    trimmed = bool(state.get("trim_offsets"))
     if trimmed:
-        post_processor["trim_offsets"] = False
-    inner = [_stop_trimming(part) for part in post_processor.get("processors", [])]
+        state["trim_offsets"] = False
+    inner = [_trims_no_more(part) for part in state.get("processors", [])]
     return trimmed or any(inner)

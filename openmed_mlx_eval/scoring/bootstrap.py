@@ -8,7 +8,7 @@ over documents. This module knows neither spans nor rates; uncertainty.py brings
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 METHODS = ("bca", "percentile")
-ROWS_AT_ONCE = 256
-"""Resamples in one matrix product, which bounds memory at 256 × documents × 8 bytes."""
+ROWS_AT_ONCE, NUMBERS_AT_ONCE = 256, 1 << 23
+"""Resamples in one matrix product, and how often a row is drawn in each of them: at most 64 MB."""
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -56,20 +57,25 @@ class Interval(NamedTuple):
     degenerate: bool
 
 
-def intervals(counts: Floats, numbers: Callable[[Floats], Mapping[Name, Floats]], how: Bootstrap) -> dict[Name, Interval | None]:
+def intervals(
+    counts: Floats, numbers: Callable[[Floats], Mapping[Name, Floats]], how: Bootstrap, times: Integers | None = None
+) -> dict[Name, Interval | None]:
     """The interval of every number; None for a number that does not exist on the documents as they are.
 
-    counts: shape (documents, columns), what each document adds to each column. numbers: from sums of shape
-    (rows, columns) to {name: shape (rows,)}, NaN where a number does not exist.
+    counts: shape (rows, columns), what a document adds to each column. numbers: from sums of shape (any, columns) to
+    {name: shape (any,)}, NaN where a number does not exist. times: shape (rows,), how many documents each row is of; by
+    default one.
     """
     import numpy as np
 
-    documents = len(counts)
-    point = numbers(counts.sum(axis=0, keepdims=True))
+    times = np.ones(len(counts), dtype=np.int64) if times is None else times
+    documents = int(times.sum())
+    whole = times.astype(np.float64) @ counts
+    point = numbers(whole[None])
     if not documents:
         return dict.fromkeys(point)
-    resampled = numbers(_resampled_sums(counts, how))
-    left_out = numbers(counts.sum(axis=0) - counts) if how.method == "bca" and documents > 1 else None
+    resampled = numbers(_resampled_sums(counts, times, how))
+    left_out = numbers(whole - counts) if how.method == "bca" and documents > 1 else None
     found: dict[Name, Interval | None] = {}
     for name, value in point.items():
         if np.isnan(value[0]):
@@ -84,40 +90,51 @@ def intervals(counts: Floats, numbers: Callable[[Floats], Mapping[Name, Floats]]
         ends = (tail, 1 - tail)
         alike = bool(measured[0] == measured[-1])
         if left_out is not None and not alike:
-            ends = _corrected(ends, measured, float(value[0]), left_out[name])
+            ends = _corrected(ends, measured, float(value[0]), left_out[name], times)
         lower, upper = (float(end) for end in np.quantile(measured, ends))
         found[name] = Interval(lower, upper, documents < 2 or alike or len(measured) < how.resamples)
     return found
 
 
-def in_fixed_order(counts: Floats) -> Floats:
-    """The rows in an order that hangs on their values alone, so that the order of documents changes no interval.
+def in_fixed_order(counts: Floats, times: Sequence[int] | None = None) -> tuple[Floats, Integers]:
+    """The rows, and how many documents each is of (by default one), in an order that hangs on the rows' values alone, so
+    that the order of documents changes no interval.
 
     Sorted by a product with fixed random integers: exact, and rows that tie are the same for all that matters here.
     """
     import numpy as np
 
     keys = np.random.default_rng(0).integers(1, 1 << 40, size=counts.shape[1])
-    return counts[np.argsort(counts.astype(np.int64) @ keys, kind="stable")]
+    order = np.argsort(counts.astype(np.int64) @ keys, kind="stable")
+    often = np.ones(len(counts), dtype=np.int64) if times is None else np.asarray(times, dtype=np.int64)
+    return counts[order], often[order]
 
 
-def _resampled_sums(counts: Floats, how: Bootstrap) -> Floats:
-    """Shape (resamples, columns): the sums over documents drawn with replacement."""
+def _resampled_sums(counts: Floats, times: Integers, how: Bootstrap) -> Floats:
+    """Shape (resamples, columns): the sums over documents drawn with replacement.
+
+    Documents are drawn one by one, so that no interval hangs on how many of them share a row.
+    """
     import numpy as np
 
     generator = np.random.default_rng(how.seed)
-    documents = len(counts)
+    documents = int(times.sum())
+    firsts = np.cumsum(times) - times
     sums = np.empty((how.resamples, counts.shape[1]))
-    for first in range(0, how.resamples, ROWS_AT_ONCE):
-        rows = min(ROWS_AT_ONCE, how.resamples - first)
-        draws = np.empty((rows, documents))
+    at_once = max(1, min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // len(counts)))
+    for first in range(0, how.resamples, at_once):
+        rows = min(at_once, how.resamples - first)
+        draws = np.empty((rows, len(counts)))
         for row in range(rows):
-            draws[row] = np.bincount(generator.integers(0, documents, documents), minlength=documents)
+            drawn = np.bincount(generator.integers(0, documents, documents), minlength=documents)
+            draws[row] = drawn if len(counts) == documents else np.add.reduceat(drawn, firsts)
         np.matmul(draws, counts, out=sums[first : first + rows])
     return sums
 
 
-def _corrected(ends: tuple[float, float], measured: Floats, point: float, left_out: Floats) -> tuple[float, float]:
+def _corrected(
+    ends: tuple[float, float], measured: Floats, point: float, left_out: Floats, times: Integers
+) -> tuple[float, float]:
     """The quantiles at which BCa reads the ends: z0 from the share below the point, a from the jackknife's
     skew.
 
@@ -130,10 +147,11 @@ def _corrected(ends: tuple[float, float], measured: Floats, point: float, left_o
     share = float(np.mean(measured < point) + np.mean(measured == point) / 2)
     edge = 0.5 / len(measured)
     bias = normal.inv_cdf(min(max(share, edge), 1 - edge))
-    apart = left_out[~np.isnan(left_out)]
-    apart = apart.mean() - apart if len(apart) else apart
-    squares = float((apart**2).sum())
-    skew = float((apart**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
+    known = ~np.isnan(left_out)
+    apart, often = left_out[known], times[known]
+    apart = (often * apart).sum() / often.sum() - apart if len(apart) else apart
+    squares = float((often * apart**2).sum())
+    skew = float((often * apart**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
 
     def corrected(end: float) -> float:
         z = bias + normal.inv_cdf(end)

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import UsageError
@@ -25,7 +25,8 @@ from .graphemes import dominant_script
 from .scorecard import DocumentScore, score_spans, scorecard, total
 from .semeval import SemevalScore, semeval_score
 from .sides import Sides
-from .slices import by_value, cells_of, checked_keys, per_document, slice_block
+from .slices import by_value, cells_of, keys_to_slice_by, per_document, refuse_unmet, slice_block
+from .tally import Tally
 from .uncertainty import with_intervals
 from .validity import by_label, checked_gold, checked_predictions
 
@@ -93,18 +94,21 @@ def score_case(case: Case, document: int = 1) -> CaseScore:
     )
 
 
-def score_cases(cases: Iterable[Case], ordinals: Iterable[int] | None = None) -> list[CaseScore]:
-    """Score the documents of a corpus, in its order. ordinals: from 1, where they are not 1, 2, …; at least as many as cases.
-    Raises as score_case does.
+def score_cases(cases: Iterable[Case]) -> list[CaseScore]:
+    """Score the documents of a corpus, in its order. Raises as score_case does."""
+    with collector_at_rest():
+        return [score_case(case, ordinal) for ordinal, case in enumerate(cases, start=1)]
 
-    The cyclic garbage collector rests meanwhile: nothing made here refers in circles, and its passes over the growing list
-    are a sixth of the time.
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Scoring with the cyclic garbage collector off: nothing made here refers in circles, and its passes over a growing list
+    of scores are a sixth of the time.
     """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        numbered = zip(cases, count(1) if ordinals is None else ordinals, strict=False)
-        return [score_case(case, ordinal) for case, ordinal in numbered]
+        yield
     finally:
         if collecting:
             gc.enable()
@@ -123,7 +127,7 @@ def total_scores(scores: Iterable[CaseScore]) -> CaseScore:
     scores = list(scores)
     return CaseScore(
         total(score.spans for score in scores),
-        _total_semeval(scores),
+        _total_semeval(score.semeval for score in scores),
         total_coverage(score.coverage for score in scores),
         total_critical(score.critical for score in scores),
         total_confidences(score.confidences for score in scores),
@@ -144,41 +148,48 @@ class Options:
     bootstrap: Bootstrap | None = None
 
 
-ALWAYS_SLICED = ("language", "script")
-
-
-def metrics(scores: Sequence[CaseScore], options: Options | None = None) -> dict[str, Any]:
+def metrics(scores: Iterable[CaseScore], options: Options | None = None) -> dict[str, Any]:
     """The `metrics` block from the documents' scores, in corpus order. Nothing to measure is None throughout.
 
     Raises UsageError for a key to slice by that no document has, or that has too many values.
     """
     options = options or Options()
-    keys = checked_keys((score.keys for score in scores), options.slice_by, ALWAYS_SLICED)
-    cells = cells_of(((score.keys, score.spans, score.coverage) for score in scores), keys)
-    slices = {key: by_value(cells, at) for at, key in enumerate(keys)}
+    tally = Tally(keys_to_slice_by(options.slice_by))
+    for score in scores:
+        tally.add(score)
+    return metrics_of(tally, options)[0]
+
+
+def metrics_of(tally: Tally, options: Options) -> tuple[dict[str, Any], DocumentScore]:
+    """As `metrics`, from a tally of keys_to_slice_by(options.slice_by), and the sum of the documents' integers."""
+    refuse_unmet(tally.unmet)
+    rows = list(tally.rows())
+    cells = cells_of((row.values, row.all_spans(), row.all_coverage()) for row in rows)
+    slices = {key: by_value(cells, at) for at, key in enumerate(tally.keys)}
     languages = {language: coverage for language, (_, coverage) in slices["language"].items()}
     spans = total(spans for spans, _ in cells.values())
     coverage = total_coverage(languages.values())
-    confidences = total_confidences(score.confidences for score in scores)
+    critical = total_critical(row.all_critical() for row in rows)
+    confidences = tally.confidences()
     block = {
         **scorecard(spans),
-        "semeval": _total_semeval(scores).to_dict(),
+        "semeval": _total_semeval(row.all_semeval() for row in rows).to_dict(),
         "leakage": leakage(coverage, languages),
         "character_recall": character_recall(coverage),
         "recall_slices": recall_slices(coverage, languages),
-        "critical_finding_recall": total_critical(score.critical for score in scores).to_dict(),
+        "critical_finding_recall": replace(critical, missed=tuple(tally.missed)).to_dict(),
         "over_redaction_loss": over_redaction_loss(coverage),
-        "per_document": per_document([score.spans for score in scores]),
+        "per_document": per_document((row.times, row.spans) for row in rows),
         "slices": {key: slice_block(values) for key, values in slices.items()},
         "calibration": calibration(confidences, bins=options.bins),
         "abstention": None if options.thresholds is None else abstention(confidences, options.thresholds),
     }
     if options.bootstrap is not None:
-        rows = [(score.spans, score.semeval, score.coverage, score.critical) for score in scores]
-        with_intervals(block, rows, options.bootstrap)
-    return block
+        counted = [(row.spans, row.semeval, row.coverage, row.critical) for row in rows]
+        with_intervals(block, counted, options.bootstrap, [row.times for row in rows])
+    return block, spans
 
 
-def _total_semeval(scores: Iterable[CaseScore]) -> SemevalScore:
-    columns = list(zip(*(score.semeval for score in scores), strict=True))
+def _total_semeval(scores: Iterable[SemevalScore]) -> SemevalScore:
+    columns = list(zip(*scores, strict=True))
     return SemevalScore(*map(sum, columns)) if columns else SemevalScore()

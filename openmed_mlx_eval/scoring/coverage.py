@@ -62,6 +62,17 @@ class Coverage:
     def __radd__(self, other: int) -> Coverage:
         return self if other == 0 else NotImplemented
 
+    def numbers(self) -> tuple[int, ...]:
+        """What is counted of a document as a whole, in the order of the fields."""
+        return (
+            self.documents_with_gold,
+            self.documents_with_leak,
+            self.documents_with_label_leak,
+            self.over_redacted,
+            self.redactable,
+            self.without_text,
+        )
+
     @property
     def overall(self) -> Covered:
         return plus(self.by_label.values())
@@ -85,15 +96,7 @@ def total_coverage(coverages: Iterable[Coverage]) -> Coverage:
     for one in coverages:
         _add_into(by_label, one.by_label)
         _add_into(by_script, one.by_script)
-        more = (
-            one.documents_with_gold,
-            one.documents_with_leak,
-            one.documents_with_label_leak,
-            one.over_redacted,
-            one.redactable,
-            one.without_text,
-        )
-        numbers = list(map(add, numbers, more))
+        numbers = list(map(add, numbers, one.numbers()))
     return Coverage(by_label, by_script, *numbers)
 
 

@@ -43,7 +43,7 @@ class CriticalScore:
         return self if other == 0 else NotImplemented
 
     def to_dict(self) -> dict[str, Any]:
-        """The block of a report; `overall` is None where no gold span is critical."""
+        """The block of a report; `overall` is None where no gold span is critical. Documents count from 0, as in all JSON."""
         found = {category: counts[0] for category, counts in sorted(self.by_category.items())}
         totals = {category: counts[1] for category, counts in sorted(self.by_category.items())}
         return {
@@ -53,7 +53,9 @@ class CriticalScore:
             "total": sum(totals.values()),
             "covered_by_category": found,
             "total_by_category": totals,
-            "missed_findings": [miss._asdict() for miss in sorted(self.missed, key=lambda miss: miss[1:])],
+            "missed_findings": [
+                {**miss._asdict(), "document": miss.document - 1} for miss in sorted(self.missed, key=lambda miss: miss[1:])
+            ],
         }
 
 

@@ -49,7 +49,7 @@ def paired_differences(a: Floats, b: Floats, numbers: Numbers[Name], how: Bootst
         of_a, of_b = numbers(sums[:, :width]), numbers(sums[:, width:])
         return {name: of_b[name] - of_a[name] for name in of_a}
 
-    pairs = in_fixed_order(np.concatenate([a, b], axis=1))
+    pairs, _ = in_fixed_order(np.concatenate([a, b], axis=1))
     sums = pairs.sum(axis=0, keepdims=True)
     of_a, of_b, apart = numbers(sums[:, :width]), numbers(sums[:, width:]), difference(sums)
     found = intervals(pairs, difference, how) if how else {}

@@ -26,11 +26,11 @@ Cells = Mapping[tuple[str, ...], Sums]
 """{the values of all keys together: sum of the documents that have them}."""
 
 
-def cells_of(rows: Iterable[tuple[Mapping[str, str], DocumentScore, Coverage]], keys: Sequence[str]) -> Cells:
+def cells_of(rows: Iterable[tuple[tuple[str, ...], DocumentScore, Coverage]]) -> Cells:
     """Add documents (their keys' values, span scores, coverage) up once, so that each slice adds only cells."""
     groups: dict[tuple[str, ...], list[Sums]] = {}
     for values, spans, coverage in rows:
-        groups.setdefault(tuple(values.get(key, NOT_SAID) for key in keys), []).append((spans, coverage))
+        groups.setdefault(values, []).append((spans, coverage))
     return {cell: _sum(members) for cell, members in groups.items()}
 
 
@@ -46,21 +46,30 @@ def _sum(members: Sequence[Sums]) -> Sums:
     return total(spans for spans, _ in members), total_coverage(coverage for _, coverage in members)
 
 
-def checked_keys(known: Iterable[Iterable[str]], asked: Sequence[str], always: Sequence[str]) -> list[str]:
-    """The keys to slice by: `always`, then what was asked for.
+ALWAYS = ("language", "script")
+"""Every document has these keys."""
 
-    known: each document's keys. Raises UsageError for an asked key that no document has.
-    """
-    names = {key for keys in known for key in keys}
-    if any(key not in names for key in asked if key not in always):
+
+def keys_to_slice_by(asked: Sequence[str]) -> list[str]:
+    """ALWAYS, then what was asked for, each once."""
+    return list(dict.fromkeys([*ALWAYS, *asked]))
+
+
+def refuse_unmet(unmet: Iterable[str]) -> None:
+    """Raises UsageError for keys that were asked for and that no document has."""
+    if any(key not in ALWAYS for key in unmet):
         raise UsageError("--slice-by: no document has such a key – name a metadata key of this corpus")
-    return list(dict.fromkeys([*always, *asked]))
+
+
+def refuse_many(values: int) -> None:
+    """Raises UsageError for more than MOST_VALUES values of a key."""
+    if values > MOST_VALUES:
+        raise UsageError(f"--slice-by: a key has {values} values, more than {MOST_VALUES} – name one that groups")
 
 
 def slice_block(values: Mapping[str, Sums]) -> dict[str, Any]:
     """{values: {value: scores}, worst, spread}. Raises UsageError for more than MOST_VALUES values."""
-    if len(values) > MOST_VALUES:
-        raise UsageError(f"--slice-by: a key has {len(values)} values, more than {MOST_VALUES} – name one that groups")
+    refuse_many(len(values))
     blocks = {value: _scores(*sums) for value, sums in values.items()}
     measured = {value: block["exact"]["f1"] for value, block in blocks.items() if block["exact"]["f1"] is not None}
     worst = min(measured, key=lambda value: (measured[value], value)) if measured else None
@@ -95,12 +104,18 @@ def _spread(rates: Iterable[Rate]) -> Rate:
     return max(known) - min(known) if len(known) > 1 else None
 
 
-def per_document(scores: Sequence[DocumentScore]) -> dict[str, Any]:
-    """How the documents' own F1 is distributed; documents with neither gold nor prediction have none."""
-    overall = [score.overall for score in scores]
+def per_document(scores: Iterable[tuple[int, DocumentScore]]) -> dict[str, Any]:
+    """How the documents' own F1 is distributed; documents with neither gold nor prediction have none.
+
+    scores: (how many documents, the score of one of them).
+    """
+    overall = [(times, score.overall) for times, score in scores]
     return {
-        "documents": len(scores),
-        **{f"{rule}_f1": _distribution([one.counts(rule).f1 for one in overall]) for rule in ("exact", "relaxed")},
+        "documents": sum(times for times, _ in overall),
+        **{
+            f"{rule}_f1": _distribution([f1 for times, one in overall for f1 in [one.counts(rule).f1] * times])
+            for rule in ("exact", "relaxed")
+        },
     }
 
 

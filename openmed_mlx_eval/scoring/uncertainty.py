@@ -47,10 +47,14 @@ _DOCUMENT_FIELDS = (
 _RULES = {"exact": "exact_span_f1", "relaxed": "relaxed_span_f1", "relaxed_maximum": "relaxed_maximum"}
 
 
-def with_intervals(block: dict[str, Any], rows: Sequence[Row], how: Bootstrap) -> None:
-    """Put intervals into the metrics block, and `uncertainty`, which says how they were made."""
+def with_intervals(block: dict[str, Any], rows: Sequence[Row], how: Bootstrap, times: Sequence[int]) -> None:
+    """Put intervals into the metrics block, and `uncertainty`, which says how they were made.
+
+    times: how many documents each row is of.
+    """
     labels = list(block["by_label"])
-    found = intervals(in_fixed_order(count_matrix(rows, labels)), lambda sums: rates(sums, labels), how)
+    counts, often = in_fixed_order(count_matrix(rows, labels), times)
+    found = intervals(counts, lambda sums: rates(sums, labels), how, often)
     for place, interval in found.items():
         owner = block
         for key in place.block:
@@ -65,7 +69,7 @@ def with_intervals(block: dict[str, Any], rows: Sequence[Row], how: Bootstrap) -
         "resamples": how.resamples,
         "seed": how.seed,
         "unit": "document",
-        "documents": len(rows),
+        "documents": sum(times),
     }
 
 

@@ -12,9 +12,11 @@ from jsonschema import Draft202012Validator
 
 from openmed_mlx_eval.bench import model_names
 from openmed_mlx_eval.reporting.bench import bench_block
+from openmed_mlx_eval.reporting.bench import schema as bench_schema
 from openmed_mlx_eval.reporting.report import schema
 
 VALIDATOR = Draft202012Validator(schema())
+BENCH = Draft202012Validator(bench_schema())
 
 
 @pytest.fixture
@@ -39,6 +41,7 @@ def test_a_model_that_fails_stops_no_other(program, tiny_model: Path, broken: Pa
     assert said.err.startswith("error: 2 of 4 runs failed: broken on corpus (")
     assert "Quill" not in said.all
     block = json.loads((out / "bench.json").read_text("utf-8"))
+    BENCH.validate(block)
     assert [row["model"] for row in block["runs"]] == ["tiny-1", "tiny-4"]
     assert [one["model"] for one in block["failures"]] == ["broken", "model-3"]
     assert sorted(path.name for path in out.iterdir() if path.is_dir()) == ["tiny-1", "tiny-4"]
@@ -79,6 +82,7 @@ def test_a_night(program, tiny_model: Path, corpus: Path, tmp_path: Path) -> Non
         "utf-8",
     )
     block = program("bench", night, "--output", tmp_path / "out", "--json", "--quiet").json()
+    BENCH.validate(block)
     assert [(row["corpus"], row["folder"]) for row in block["runs"]] == [("corpus-1", "tiny/corpus-1"), ("again", "tiny/again")]
     report = json.loads((tmp_path / "out" / "tiny" / "again" / "report.json").read_text("utf-8"))
     assert (report["config"]["limit"], report["config"]["skip_bad"], report["config"]["bootstrap"]) == (3, True, None)
@@ -117,6 +121,19 @@ def test_calls_that_are_wrong(program, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     assert program("bench", *arguments).code == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_the_schema_of_bench_json_refuses_what_no_bench_writes() -> None:
+    Draft202012Validator.check_schema(bench_schema())
+    (row,) = bench_block([("a", "x", "a", of(0.9, 50))], [])["runs"]
+    row["sha256"] = "0" * 64
+    good = {"schema": "openmed-mlx-eval/bench", "schema_version": 1, "runs": [row], "failures": []}
+    BENCH.validate(good)
+    assert BENCH.is_valid({**good, "runs": [], "failures": [{"model": "a", "corpus": "x", "message": "no such folder"}]})
+    for key, value in (("exact_f1", 1.1), ("size_mib", -1), ("folder", "../a/b"), ("front", None), ("model", ""), ("path", "x")):
+        assert not BENCH.is_valid({**good, "runs": [{**row, key: value}]})
+    for key in row:
+        assert not BENCH.is_valid({**good, "runs": [{name: value for name, value in row.items() if name != key}]})
 
 
 def test_names_of_models(tiny_model: Path, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_labels_are_no_markup(run, tmp_path: Path) -> None:
 def test_an_empty_corpus_is_said(run, tmp_path: Path) -> None:
     for name in ("check", "stats"):
         result = run(name, written(tmp_path, []))
-        assert (result.code, result.err) == (0, "warning: no document was read\n")
+        assert (result.code, result.err) == (0, "warning: no document was read – is openmed its format?\n")
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["stats"], ["stats", "--json"], ["convert", "--to", "brat", "-o", "x"]])

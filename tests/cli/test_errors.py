@@ -187,7 +187,7 @@ def test_show_puts_the_text_back_where_it_is_allowed(program, recorded: Path, co
     places = [errors["examples"]["columns"].index(name) for name in ("document", "start", "end")]
     for row in errors["examples"]["rows"]:  # the examples of the file are those that are shown
         document, start, end = (row[place] for place in places)
-        assert f"document {document}, {start}–{end}" in said.out
+        assert f"document {document + 1}, {start}–{end}" in said.out
         surface = small_corpora.ENTRIES[document][1][start:end]
         assert surface in said.out.replace("[", "").replace("]", "").replace("{", "").replace("}", "")
     assert said.out.count("· document") == len(errors["examples"]["rows"])

@@ -132,6 +132,20 @@ def test_label_studio_finds_the_text_under_the_name_that_the_configuration_gave_
     assert corpus.documents[0].metadata == {"title": "a note"}
 
 
+def test_label_studio_says_no_name_of_a_key_of_the_file() -> None:
+    """Found by fuzzing: the text was asked for under the key that the other tasks have theirs under."""
+    tasks = [
+        {"data": {CANARY: "Dr Quill, ward 7"}, "annotations": [{"result": []}]},
+        {"data": {}, "annotations": [{"result": []}]},
+    ]
+    for content in (tasks, [{CANARY: "Dr Quill", "annotator": 1}, {"annotator": 1}]):
+        with pytest.raises(
+            InputError, match='document 2: the text is missing or null – write it as a string under "text"'
+        ) as error:
+            load(json.dumps(content), "label-studio")
+        assert CANARY not in str(error.value)
+
+
 def test_bioc_of_bytes_and_pieces_and_sentences() -> None:
     def annotation(surface: str, *locations: tuple[int, int]) -> dict[str, object]:
         places = [{"offset": start, "length": length} for start, length in locations]
@@ -178,6 +192,30 @@ def test_webanno_slots_identifiers_and_sentences_of_two_lines() -> None:
     corpus = load(head + rows, "webanno")
     assert corpus.documents[0].text == "Amy \U0001fa7a fell\n in [B]"
     assert gold(corpus) == [[(0, 3, "NamedEntity"), (15, 18, "L[1]"), (15, 18, "Place"), (6, 10, "Event")]]
+
+
+def test_webanno_cut_anywhere_is_an_error_but_between_sentences() -> None:
+    """It was read as far as it went: a row cut within a label gave another label, a sentence cut short fewer spans."""
+    content = (
+        "#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Phi|kind|note\n\n\n#Text=Dr Quill .\n1-1\t0-2\tDr\t_\t_\t\n"
+        "1-2\t3-8\tQuill\tNAME\ta note\t\n1-3\t9-10\t.\t_\t_\t\n\n#Text=Ward 7\n2-1\t11-15\tWard\tPLACE[1]\t*[1]\t\n2-2\t16-17\t7\tPLACE[1]\t*[1]\t\n"
+    )
+    whole = gold(load(content, "webanno"))[0]
+    assert whole == [(3, 8, "NAME"), (11, 17, "PLACE")]
+    next_sentence = content.index("#Text=Ward")
+    readable = {next_sentence - 2: whole[:1], next_sentence - 1: whole[:1], next_sentence: whole[:1], len(content) - 1: whole}
+    for cut in range(len(content)):
+        if cut in readable:
+            assert gold(load(content[:cut], "webanno"))[0] == readable[cut]
+        else:
+            with pytest.raises(InputError, match=r"line [0-9]+: .* – "):
+                load(content[:cut], "webanno")
+    rows = content.splitlines(keepends=True)
+    for bad in ("1-1\t0-2\tDr\t_\t_\t_\t\n", "1-1\t0-2\tDr\t_\n", "1-1\t0-2\tDr\n"):
+        with pytest.raises(
+            InputError, match=r"line 6: . columns of annotation, where the layers have 2 – part columns by one tab"
+        ):
+            load("".join([*rows[:5], bad, *rows[6:]]), "webanno")
 
 
 def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
@@ -256,6 +294,26 @@ def test_concepts_that_cannot_be(concepts: str, says: str) -> None:
     assert CANARY not in str(error.value)
     with pytest.raises(InputError, match="without its"):
         load({"a.txt": CANARY}, "i2b2-2010")
+
+
+def test_concepts_in_the_subfolders_that_they_are_given_out_in(tmp_path: Path) -> None:
+    flat = write(tmp_path, "i2b2-2010")
+    (given := tmp_path / "given").mkdir()
+    for folder, suffix in (("txt", ".txt"), ("concept", ".con"), ("ast", ".ast"), ("rel", ".rel")):
+        (given / folder).mkdir()
+        for file in flat.glob("*.con" if suffix in (".ast", ".rel") else f"*{suffix}"):
+            (given / folder / (file.stem + suffix)).write_bytes(file.read_bytes())
+    (given / "readme.txt").write_text("not a note")
+    assert detect_format(given) == "i2b2-2010"
+    corpus = load_corpus(given)
+    assert read(corpus) == list(ENTRIES)
+    assert corpus.sha256 == load_corpus(flat).sha256
+    (given / "concept" / "n2.con").unlink()
+    with pytest.raises(InputError, match=r"file 2, document 2: a \.txt file without its \.con"):
+        load_corpus(given)
+    (given / "n1.con").write_text("")  # a .con beside the subfolders is the flat layout, as ever
+    with pytest.raises(InputError, match=r"a \.con file without its \.txt"):
+        load_corpus(given)
 
 
 def test_concepts_over_lines_with_an_assertion_and_other_spacing() -> None:

@@ -51,3 +51,20 @@ def test_bad_records(line: str, says: str) -> None:
 def test_a_record_without_title() -> None:
     with pytest.raises(InputError, match="document 1, line 1: a record without title"):
         load("1|a|x\n", "pubtator")
+
+
+def test_a_file_cut_within_an_abstract_or_a_mention_is_not_a_document_of_fewer_spans() -> None:
+    records = [f"{n}|t|Lung tumor\n{n}|a|Rats had it.\n{n}\t11\t15\tRats\tSpecies\t10116\n" for n in range(1, 5)]
+    content = "\n".join(records)
+    fourth = len(content) - len(records[3])
+    cut = [fourth + records[3].index(within) for within in ("umor", "had", "ies\t")]
+    for place, says in zip(
+        cut, ("line 13: the file ends within a text", "line 14: the file ends within a text", "line 15: .*mention"), strict=True
+    ):
+        with pytest.raises(InputError, match=says + ".* – was its copy cut short"):
+            load(content[:place], "pubtator")
+        assert len(load(content[:place], "pubtator", skip_bad=True)) == 3
+    assert len(load(content[: cut[1]] + "\n", "pubtator")) == 4  # what ends with a line end is whole
+    assert len(load(content.rstrip("\n"), "pubtator")) == 4
+    unannotated = records[0].replace("\n1\t11\t15\tRats\tSpecies\t10116\n", "\n").replace("1|", "9|")
+    assert len(load(content[:fourth] + unannotated + "\n" + content[fourth : cut[1]], "pubtator")) == 5

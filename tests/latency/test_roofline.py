@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from runtime.tiny_models import bert_config, bert_tensors, write_model
 
@@ -11,6 +14,9 @@ from openmed_mlx_eval.latency import roofline
 from openmed_mlx_eval.latency.roofline import flops_per_token, roofline_block, weight_bytes
 from openmed_mlx_eval.runtime.artifact import open_artifact
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
+from openmed_mlx_eval.runtime.families.base import Sight
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 
 HIDDEN, INNER, LAYERS, LABELS, LENGTH = 32, 48, 2, 5, 17
 MATRICES = LAYERS * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * INNER) + LABELS * HIDDEN
@@ -25,14 +31,46 @@ def test_the_operations_of_a_bert_are_those_counted_by_hand(tiny_model: Path) ->
 def test_a_projection_of_embeddings_counts_and_their_tables_do_not(tmp_path: Path) -> None:
     config = bert_config("electra", embedding_size=16)
     tensors = bert_tensors(config, "electra.")
-    import numpy as np
-
     for name in list(tensors):
         if "embeddings." in name:
             tensors[name] = tensors[name][..., :16]
     tensors |= {"electra.embeddings_project.weight": np.ones((HIDDEN, 16)), "electra.embeddings_project.bias": np.ones(HIDDEN)}
     artifact = open_artifact(write_model(tmp_path / "electra", config, tensors))
     assert weight_bytes(artifact, 1) == MATRICES + HIDDEN * 16
+
+
+@pytest.mark.parametrize("length", [1, 2, 9, 17, 200])
+@pytest.mark.parametrize(("before", "after"), [(None, None), (None, 0), (4, 4), (3, 0), (300, 8)])
+def test_tokens_seen_are_those_of_a_mask_counted(length: int, before: int | None, after: int | None) -> None:
+    distance = np.arange(length) - np.arange(length)[:, None]
+    seen = (distance >= -(length if before is None else before)) & (distance <= (length if after is None else after))
+    assert roofline._seen(Sight(1, before, after), length) == seen.sum()
+
+
+@pytest.mark.parametrize("folder", ["modernbert", "longformer", "longformer-global", "privacy-filter", "qwen3"])
+def test_a_window_costs_what_is_in_it(folder: str) -> None:
+    """Far beyond every window a token of a longer text costs no more; where a layer sees all, it does."""
+    artifact = open_artifact(GOLDEN / folder)
+    layers = artifact.family.sight(artifact.config)
+    assert len(layers) == artifact.config["num_hidden_layers"]
+    unbounded = sum(4 * one.width for one in layers if one.before is None or one.after is None)
+    grown = flops_per_token(artifact, 200_000) - flops_per_token(artifact, 100_000)
+    causal = folder == "qwen3"
+    assert grown == pytest.approx(unbounded * (50_000 if causal else 100_000), rel=1e-3, abs=2)
+
+
+def test_of_experts_those_chosen_count_and_what_few_tokens_go_through_does_not() -> None:
+    experts = open_artifact(GOLDEN / "privacy-filter")
+    one = {name: math.prod(shape[1:]) for name, shape in experts.family.shapes(experts.config).items() if len(shape) == 3}
+    chosen = experts.family.chosen(experts.config)
+    assert 1 < chosen < experts.config["num_local_experts"]
+    whole = weight_bytes(experts, 1)
+    plain = dataclasses.replace(experts, family=dataclasses.replace(experts.family, stacks=()))
+    assert whole - weight_bytes(plain, 1) == chosen * sum(one.values())
+    local = open_artifact(GOLDEN / "longformer")
+    counted = dataclasses.replace(local, family=dataclasses.replace(local.family, seldom=()))
+    width, layers = local.config["hidden_size"], local.config["num_hidden_layers"]
+    assert weight_bytes(counted, 1) - weight_bytes(local, 1) == layers * 3 * width * width
 
 
 @pytest.mark.parametrize("engine", ["numpy", "mlx"])

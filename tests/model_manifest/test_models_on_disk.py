@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
 
+import click
 import pytest
+import small_corpora
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runtime.tiny_gliner import GOLDEN
@@ -281,3 +283,70 @@ def test_no_models_command_but_a_pull_of_what_is_not_there_opens_a_socket(
     said = program("models", "pull", "tiny-tagger", "--cache", tmp_path / "empty", "--manifest", own)
     assert (said.code, said.out) == (1, "") and opened
     assert "models pull` again" in said.err
+
+
+@pytest.fixture
+def ours(program, model: Path, tmp_path: Path) -> Path:
+    """A manifest that knows the model as `ours`; notes.jsonl lies beside it."""
+    own = tmp_path / "models.json"
+    assert program("models", "add", model, "--manifest", own, "--name", "ours").code == 0
+    small_corpora.write(tmp_path, "openmed")
+    return own
+
+
+def test_a_named_model_runs_only_if_it_is_what_the_manifest_says(program, ours: Path, model: Path, tmp_path: Path) -> None:
+    call = ("run", "--model", "ours", "--manifest", ours, "--corpus", tmp_path / "notes.jsonl", "--bootstrap", 0, "--json")
+    said = program(*call)
+    assert said.code == 0 and str(tmp_path) not in said.all
+    assert program(*call[:3], "--corpus", tmp_path / "notes.jsonl").code == 1  # no manifest says where it lies
+    (model / "README.md").write_text("read by nobody", "utf-8")
+    assert program(*call).code == 0
+    config = model / "config.json"
+    config.write_bytes(config.read_bytes() + b"\n")
+    says = "error: the model ours is not what the manifest says: changed config.json ("
+    for command in (
+        call,
+        ("parity", "ours", "ours", "--manifest", ours),
+        ("convert", "ours", tmp_path / "out", "--manifest", ours),
+    ):
+        said = program(*command)
+        assert (said.code, said.out) == (1, "") and said.err.startswith(says)
+        assert said.err.endswith("`models verify ours` lists them; copy or pull it anew, or give its folder\n")
+    assert program(*call, "--no-verify").code == 0
+    assert program(*call[:2], model, *call[3:]).code == 0  # a folder needs no manifest
+
+
+def test_weights_that_the_manifest_does_not_list_make_another_model(ours: Path, model: Path) -> None:
+    (model / "openmed-mlx.json").write_text("{}", "utf-8")
+    with pytest.raises(ModelError, match=r"the manifest says: extra openmed-mlx\.json"):
+        model_directory("ours", str(ours), verify=True)
+    (model / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"the manifest says: missing model\.safetensors \(.*\) and 1 more"):
+        model_directory("ours", str(ours), verify=True)
+
+
+def test_parity_convert_and_bench_take_names(program, ours: Path, model: Path, tmp_path: Path) -> None:
+    assert program("parity", "ours", model, "--manifest", ours, "--json").json()["passed"]
+    assert program("convert", "ours", tmp_path / "made", "--manifest", ours).code == 0
+    corpus = tmp_path / "notes.jsonl"
+    options = ("--bootstrap", 0, "--json", "--quiet")
+    said = program("bench", "ours", model, "--corpus", corpus, "--manifest", ours, "--output", tmp_path / "a", *options)
+    assert [row["model"] for row in said.json()["runs"]] == ["ours", model.name]
+    assert (tmp_path / "a" / "ours" / "report.json").is_file()
+    night = tmp_path / "night.toml"
+    night.write_text(
+        f'models = ["ours", "{model.name}"]\ncorpora = ["notes.jsonl"]\n[options]\nmanifest = "models.json"\nbootstrap = 0\n',
+        "utf-8",
+    )
+    said = program("bench", night, "--output", tmp_path / "b", "--json", "--quiet")
+    assert [row["model"] for row in said.json()["runs"]] == ["ours", model.name]
+
+
+def test_every_command_with_a_model_takes_a_manifest() -> None:
+    from openmed_mlx_eval.cli.main import COMMANDS, cli
+
+    context = click.Context(cli)
+    options = {name: {part for one in cli.get_command(context, name).params for part in one.opts} for name in COMMANDS}
+    by_name = {name for name, opts in options.items() if "--model" in opts} - {"generate"}  # whose models are mlx-lm's
+    assert by_name == {"run", "errors", "latency"}
+    assert {name for name, opts in options.items() if "--manifest" in opts} == {*by_name, "bench", "parity", "convert"}

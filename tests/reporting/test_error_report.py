@@ -123,7 +123,7 @@ def test_markdown_says_it_in_words() -> None:
     assert "# Errors: a suite\n" in shown
     assert "| A\\|B | 2 | 1 | 0 | 1 | 0 | 1 | 0 | 0 | 0 |" in shown
     assert "- **A\\|B** – Boundary: 67 % of its errors" in shown
-    assert "| D_E | spurious | 0 | 16–21 | – | 5 | Latin | yes | 5 | – |  |" in shown
+    assert "| D_E | spurious | 1 | 16–21 | – | 5 | Latin | yes | 5 | – |  |" in shown
     empty = of([], []).to_markdown()
     assert "|" in empty and "##" not in empty
 

@@ -77,8 +77,8 @@ def test_a_label_and_its_examples_are_printed_once(capsys: pytest.CaptureFixture
     assert lines == [
         "[gold] {predicted}",
         "A",
-        "missed · document 0, 12–15",
+        "missed · document 1, 12–15",
         "  The note of [Amy] Quill, born on 3 May.",
-        "label confusion · document 0, 16–21 · predicted B 0–21",
+        "label confusion · document 1, 16–21 · predicted B 0–21",
         "  {The note of Amy [Quill]}, born on 3 May.",
     ]

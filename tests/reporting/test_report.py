@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from openmed_mlx_eval.corpora import Corpus, Document
+from openmed_mlx_eval.corpora import FORMATS, Corpus, Document
 from openmed_mlx_eval.document_scores import document_lines, load_document_scores
 from openmed_mlx_eval.errors import InputError
 from openmed_mlx_eval.evaluation import Warning, evaluate
 from openmed_mlx_eval.labels import LabelMap
 from openmed_mlx_eval.reporting.environment import environment
+from openmed_mlx_eval.reporting.error_report import errors_schema
 from openmed_mlx_eval.reporting.report import build_report, now, schema, to_json
 from openmed_mlx_eval.reporting.sections import rate, sections
 from openmed_mlx_eval.scoring.bootstrap import Bootstrap
@@ -170,3 +173,11 @@ def test_the_environment_names_no_one() -> None:
     values = {str(value) for value in found.values()}
     assert not values & {platform.node(), getpass.getuser()}
     assert not any("/" in value and value.startswith("/") for value in values)
+
+
+@pytest.mark.parametrize("of_file", [schema, errors_schema])
+def test_the_schemas_of_reports_know_every_format(of_file: Callable[[], dict[str, Any]]) -> None:
+    """They knew the first five alone, so that a report of any other corpus did not keep to its schema."""
+    whole = of_file()
+    corpus = whole["$defs"].get("corpus") or whole["properties"]["corpus"]
+    assert set(FORMATS) <= set(corpus["properties"]["format"]["enum"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmed_mlx_eval.errors import ModelError, UsageError
-from openmed_mlx_eval.runtime.artifact import MANIFEST, open_artifact
+from openmed_mlx_eval.runtime.artifact import MANIFEST, open_artifact, sha256
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.families import BERT
 
@@ -327,6 +328,33 @@ def test_manifest_faults(tmp_path: Path, changes: dict[str, Any], says: str) -> 
     folder = manifested(tmp_path / "model", **changes)
     with pytest.raises(ModelError, match=says):
         open_artifact(folder)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [halved("weights.safetensors"), written("tokenizer.json", b"{"), rewritten("openmed-mlx.json", quantization="q4")],
+    ids=["weights", "tokenizer", "manifest"],
+)
+def test_a_hash_that_differs_is_said_before_what_else_it_broke(tmp_path: Path, fault: Break) -> None:
+    """Files are parsed while they are hashed; which of the two fails first is chance, what is said is not."""
+    folder = manifested(tmp_path / "model")
+    hashes = {path.name: sha256(path) for path in folder.iterdir() if path.name != MANIFEST}
+    rewritten(MANIFEST, sha256={**hashes, "id2label.json": "00"})(folder)
+    fault(folder)
+    with pytest.raises(ModelError, match="is not the file that was converted"):
+        TokenClassifier.load(folder, engine="numpy")
+    with pytest.raises(ModelError, match="is not the file that was converted"):
+        TokenClassifier.load(folder, engine="numpy", stride=1 << 20)
+    with pytest.raises(ModelError, match=r"^(?!.*SHA-256).+"):
+        TokenClassifier.load(folder, engine="numpy", verify=False)
+
+
+def test_hashes_that_agree_are_compared_beside_the_tokenizer(tmp_path: Path) -> None:
+    folder = manifested(tmp_path / "model")
+    hashes = {path.name: sha256(path) for path in folder.iterdir() if path.name != MANIFEST}
+    rewritten(MANIFEST, sha256=hashes)(folder)
+    assert TokenClassifier.load(folder, engine="numpy").artifact.hashes().items() >= hashes.items()
+    assert threading.active_count() == 1
 
 
 ODD_JSON = st.recursive(

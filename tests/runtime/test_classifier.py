@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import threading
 import tracemalloc
 from importlib.util import find_spec
 from pathlib import Path
@@ -175,8 +176,8 @@ def test_half_precision_batches_of_full_buckets_are_finite(tmp_path: Path, dtype
     rng = np.random.default_rng(longest)
     documents = [" ".join(rng.choice(WHOLE_WORDS, size)) for size in (longest - 2, 5, 77)]
     encoded = classifier.encoder.encode(documents)
-    for document, together in zip(encoded, classifier._stitched(encoded, map), strict=True):
-        (alone,) = classifier._stitched([document], map)
+    for document, together in zip(encoded, classifier.forward(encoded), strict=True):
+        (alone,) = classifier.forward([document])
         assert np.isfinite(together).all()
         assert np.abs(together - alone).max() < (0.02 if dtype == "float16" else 0.2) * np.abs(alone).max()
 
@@ -230,6 +231,48 @@ def test_texts_are_taken_as_they_are_needed(model: TokenClassifier) -> None:
     next(results)
     assert taken < 25
     results.close()
+
+
+def test_a_chunk_is_computed_while_the_one_before_is_handed_out_and_changes_no_result(folder: Path) -> None:
+    texts = ["left kidney , nephritis .", "", "Amy Quill 7 " * 30, " ", "lung"] * 40
+    whole = load(folder)
+    expected = [as_tuples(spans) for spans in whole.predict(texts)]
+    for batch_tokens in (1, 7, 40):  # chunks of 64, 448 and 2,560 characters
+        small = load(folder, batch_tokens=batch_tokens)
+        assert [as_tuples(spans) for spans in small.predict(iter(texts))] == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_was_read_before_a_failure_is_handed_out_first(folder: Path, engine: str) -> None:
+    def texts() -> Any:
+        yield from ["left kidney " * 40] * 9
+        raise KeyError
+
+    found = []
+    with pytest.raises(KeyError):
+        for spans in load(folder, engine=engine, batch_tokens=8).predict(texts()):
+            found.append(spans)
+    assert len(found) == 8  # the ninth waits for others of its chunk
+
+
+def test_threads_end_and_blas_has_its_own_again(folder: Path) -> None:
+    from threadpoolctl import threadpool_info
+
+    def state() -> Any:
+        return threading.active_count(), [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    before = state()
+    texts = ["left kidney " * 40] * 20
+    classifiers = [load(folder, batch_tokens=8) for _ in range(2)]
+    for classifier in classifiers:
+        classifier.ops.workers = 2
+    first, second = (classifier.predict(texts) for classifier in classifiers)
+    assert next(first) == next(second)
+    assert state() != before
+    first.close()
+    assert next(second) is not None
+    second.close()
+    assert state() == before
 
 
 def test_a_document_of_a_megabyte_in_bounded_memory(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmed_mlx_eval.errors import ModelError
-from openmed_mlx_eval.runtime.safetensors import DTYPES, MAX_HEADER_BYTES, open_safetensors
+from openmed_mlx_eval.runtime.safetensors import DTYPES, MAX_HEADER_BYTES, open_safetensors, widened
 
 from .tiny_models import as_safetensors, safetensors_bytes
 
@@ -203,6 +203,16 @@ def test_stored_types_widen_to_float32(tmp_path: Path, dtype: str) -> None:
     found = opened(tmp_path, as_safetensors({"w": values}, dtype))["w"].float32()
     assert found.dtype == np.float32
     assert np.array_equal(found, values)
+
+
+def test_every_float16_widens_bit_for_bit(tmp_path: Path) -> None:
+    values = np.arange(1 << 16, dtype=np.uint16).view(np.float16)  # a block of each sign; the last of each hold infinity and NaN
+    content = np.concatenate([values, values[:700]]).reshape(-1, 4)
+    found = widened(content, "F16")
+    assert found.shape == content.shape
+    assert np.array_equal(found.view(np.uint32), content.astype(np.float32).view(np.uint32))
+    finite = values[np.isfinite(values)]
+    assert np.array_equal(widened(finite, "F16").view(np.uint32), finite.astype(np.float32).view(np.uint32))
 
 
 NUMPY_KINDS = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")

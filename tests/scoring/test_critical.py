@@ -30,7 +30,7 @@ def test_misses_carry_the_documents_own_offsets():
         "total": 3,
         "covered_by_category": {"critical_diagnosis": 0, "critical_result": 1, "drug_allergy": 1},
         "total_by_category": {"critical_diagnosis": 1, "critical_result": 1, "drug_allergy": 1},
-        "missed_findings": [{"category": "critical_diagnosis", "document": 2, "start": 4, "end": 10, "label": "DISEASE"}],
+        "missed_findings": [{"category": "critical_diagnosis", "document": 1, "start": 4, "end": 10, "label": "DISEASE"}],
     }
 
 

@@ -20,27 +20,29 @@ def activation_of(name: str) -> Callable[[Array], Any]:
 
 
 def _gelu(x: Array) -> None:
-    """x·Φ(x), Φ as a logistic function of an odd polynomial: |error| < 6e-7 on the whole line.
+    """x·Φ(x) as max(x, 0) - |x|·Φ(-|x|), with Φ(-a) = P(a)⁻¹⁶: |error| < 4e-7 for |x| < 8.
 
-    numpy has no erf. Coefficients: weighted minimax fit of ln(Φ/(1-Φ)) = x·P(x²) on (0, 6.5]; the highest is
-    positive, so that beyond the interval the function saturates as it must.
+    numpy has no erf, and its exp takes as long as ten other passes: no exponential is needed in the form of Hastings's
+    approximations (Abramowitz and Stegun 1964, 7.1.28). Coefficients: minimax fit of a·P(a)⁻¹⁶ on [0, 6]; the
+    highest is positive, so that beyond the interval it goes to 0 as it must.
     """
-    square = x * x
-    power = square * _LOGIT[-1]
-    for coefficient in _LOGIT[-2:0:-1]:
+    size = np.abs(x)
+    power = size * _ROOT[-1]
+    for coefficient in _ROOT[-2:0:-1]:
         power += coefficient
-        power *= square
-    power += _LOGIT[0]
-    power *= x
-    np.negative(power, out=power)
-    np.exp(power, out=power)
-    power += np.float32(1)
-    x /= power
+        power *= size
+    power += _ROOT[0]
+    for _ in range(4):
+        power *= power
+    np.divide(size, power, out=power)
+    x += size
+    x *= np.float32(0.5)
+    x -= power
 
 
-_LOGIT = np.array(
-    [1.5957685368174532, 0.07266829823713797, -6.60534049370006e-05, -0.0001105467725706256,
-     7.94814137471511e-06, -2.675663877525162e-07, 3.627854286173628e-09],
+_ROOT = np.array(
+    [1.044273532533575, 0.05207936598358735, 0.02205510405059527, 0.003472100023232018,
+     -1.526335754251377e-05, 8.244269820279485e-05, -3.132636637624911e-06, 9.381947767156922e-07],
     dtype=np.float32,
 )  # fmt: skip
 

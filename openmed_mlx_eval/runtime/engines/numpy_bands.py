@@ -22,6 +22,9 @@ in a band more rows are more keys that most of them do not see."""
 LEAST_SCORE = np.float32(-60)
 """Below the row's maximum: e⁻⁶⁰ adds nothing in float32, and less would be denormal numbers, which slow the product down."""
 
+SMALL = 64.0
+"""Scores within ±64 need no maximum subtracted before exp: 4096·e⁶⁴ is far from overflow, and e⁻⁶⁴ is no denormal number."""
+
 UNSEEN = np.float32(-1e30)
 """Finite, and far below any score: exp gives 0."""
 
@@ -79,7 +82,6 @@ def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | No
     tokens, heads, width = q.shape
     key_heads = k.shape[1]
     q *= np.float32(width**-0.5 if scale is None else scale)
-    shift = not _surely_small(q, k) or (sinks is not None and sinks.max() > 64)
     by_head = None if sinks is None else sinks.reshape(key_heads, -1, 1, 1)
     out = np.empty((tokens, heads * width), dtype=np.float32)
     for group, everywhere in zip(band.groups, band.everywhere or (None,) * len(band.groups), strict=True):
@@ -94,19 +96,22 @@ def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | No
                 for part in cuts(key_heads, max(1, BLOCK // cost)):
                     piece, sight = (some, part, slice(None), some_rows), (some, part, slice(None), keys_seen)
                     weights = np.matmul(queries[piece], keys[sight].swapaxes(-1, -2))
-                    if mask is not None:
-                        weights += mask
-                    softmax_product(weights, values[sight], context[piece], shift, None if by_head is None else by_head[part])
+                    softmax_product(weights, values[sight], context[piece], mask, None if by_head is None else by_head[part])
     return out
 
 
-def softmax_product(weights: Array, v: Array, out: Array, shift: bool, sinks: Array | None = None) -> None:
-    """softmax(weights)·v into out; weights are overwritten. The row sums divide the product, not the weights.
+def softmax_product(weights: Array, v: Array, out: Array, mask: Array | None = None, sinks: Array | None = None) -> None:
+    """softmax(weights + mask)·v into out; weights are overwritten. The row sums divide the product, not the weights.
 
-    shift: subtract each row's maximum first, without which exp may overflow. sinks: a further logit of each row, by which
-    nothing is added to the product; of weights' shape but for axes of 1.
+    sinks: a further logit of each row, by which nothing is added to the product; of weights' shape but for axes of 1.
+    Each row's maximum is subtracted only where a score is not SMALL, which saves two passes of five.
     """
-    if shift:
+    small = (
+        weights.min(initial=0.0) > -SMALL and weights.max(initial=0.0) < SMALL and (sinks is None or np.abs(sinks).max() < SMALL)
+    )
+    if mask is not None:
+        weights += mask
+    if not small:
         highest = np.maximum.reduce(weights, axis=-1, keepdims=True)
         if sinks is not None:
             highest = np.maximum(highest, sinks)
@@ -114,9 +119,10 @@ def softmax_product(weights: Array, v: Array, out: Array, shift: bool, sinks: Ar
         weights -= highest
         np.maximum(weights, LEAST_SCORE, out=weights)
     np.exp(weights, out=weights)
-    np.matmul(weights, v, out=out)
-    total = np.add.reduce(weights, axis=-1, keepdims=True)
-    out /= total if sinks is None else total + np.exp(sinks)
+    product = np.matmul(weights, v)
+    keys = weights.shape[-1]
+    total = (weights.reshape(-1, keys) @ np.ones(keys, dtype=np.float32)).reshape(*weights.shape[:-1], 1)
+    np.divide(product, total if sinks is None else total + np.exp(sinks), out=out)
 
 
 def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) -> Iterator[tuple[slice, slice, Array | None]]:
@@ -154,9 +160,3 @@ def _mask(rows: slice, first: int, last: int, before: int | None, after: int | N
         hidden |= distance > after
     mask: Array = hidden * UNSEEN
     return mask
-
-
-def _surely_small(q: Array, k: Array) -> bool:
-    """Whether no product q·k can reach ±64, by |q|·|k|, so that softmax needs no shift."""
-    squares = [np.einsum("thd,thd->th", x, x).max(axis=0) for x in (q, k)]
-    return bool((squares[0].reshape(len(squares[1]), -1) * squares[1][:, None]).max() < 64.0**2)

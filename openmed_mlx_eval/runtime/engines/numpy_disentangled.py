@@ -14,10 +14,7 @@ import numpy as np
 
 from ..safetensors import Array
 from .numpy_bands import softmax_product
-from .numpy_layout import BLOCK, Group, cuts
-
-SMALL = 64.0
-"""Below it, no attention score needs its row's maximum subtracted before exp: 4096·e⁶⁴ is far from overflow."""
+from .numpy_layout import Group, pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +40,18 @@ class Distances:
 
 @dataclass(frozen=True, slots=True)
 class RelativeTables:
-    """A layer's relative positions as keys and as queries, (heads, d, rows), the latter scaled; None where it lacks them.
+    """A layer's relative positions as keys and as queries, (heads, d, rows), the latter scaled; None where it lacks them."""
 
-    key_norm, query_norm: (heads,), the length of each head's longest row.
-    """
-
+    heads: int
     keys: Array | None
     queries: Array | None
-    key_norm: Array
-    query_norm: Array
 
     @classmethod
     def of(cls, key: Array | None, query: Array | None, heads: int, scale: float) -> RelativeTables:
         """key, query: (rows, width)."""
         keys = None if key is None else _by_head(key, heads)
         queries = None if query is None else _by_head(query * np.float32(scale), heads)
-        none = np.zeros(heads, dtype=np.float32)
-        key_norm, query_norm = (none if table is None else _longest(table.transpose(2, 0, 1)) for table in (keys, queries))
-        return cls(keys, queries, key_norm, query_norm)
-
-    def bound(self, q: Array, k: Array) -> float:
-        """What no score of these scaled queries and keys, (tokens, heads, d), exceeds in size."""
-        longest_q, longest_k = _longest(q), _longest(k)
-        return float((longest_q * longest_k + longest_q * self.key_norm + longest_k * self.query_norm).max())
+        return cls(heads, keys, queries)
 
     def terms(self, q: Array, k: Array, heads: slice, near: Distances) -> list[tuple[Array, Array]]:
         """(products (sequences, heads, length · rows), places in them (length, length)) of each term there is.
@@ -84,25 +70,22 @@ def disentangled_attention(
     qkv: Array, tables: RelativeTables, scale: float, groups: Sequence[Group], distances: Sequence[Distances]
 ) -> Array:
     """See `engines.base.Ops`; the queries are scaled in place. distances: of each group."""
-    tokens, heads = len(qkv), len(tables.key_norm)
-    q, k, v = (part.reshape(tokens, heads, -1) for part in np.split(qkv, 3, axis=1))
+    heads = tables.heads
+    q, k, v = (part.reshape(len(qkv), heads, -1) for part in np.split(qkv, 3, axis=1))
     q *= np.float32(scale)
-    shift = not tables.bound(q, k) < SMALL
-    out = np.empty((tokens, qkv.shape[1] // 3), dtype=np.float32)
+    out = np.empty((len(qkv), qkv.shape[1] // 3), dtype=np.float32)
     for group, near in zip(groups, distances, strict=True):
         rows = slice(group.start, group.start + group.count * group.length)
         axes = (group.count, group.length, heads, -1)
         queries, keys, values, context = (x[rows].reshape(axes).transpose(0, 2, 1, 3) for x in (q, k, v, out))
-        square = group.length * group.length
-        for some in cuts(group.count, max(1, BLOCK // (square * heads))):
-            for part in cuts(heads, max(1, BLOCK // square)):
-                terms = tables.terms(queries[some, part], keys[some, part], part, near)
-                for some_rows in cuts(group.length, max(1, BLOCK // group.length)):
-                    weights = np.matmul(queries[some, part, some_rows], keys[some, part].swapaxes(-1, -2))
-                    for products, places in terms:
-                        # No place is outside; "clip" skips the check.
-                        weights += products.take(places[some_rows], axis=-1, mode="clip")
-                    softmax_product(weights, values[some, part], context[some, part, some_rows], shift)
+        for piece, row_cuts in pieces(group, heads):
+            terms = tables.terms(queries[piece], keys[piece], piece[1], near)
+            for some in row_cuts:
+                weights = np.matmul(queries[piece][:, :, some], keys[piece].swapaxes(-1, -2))
+                for products, places in terms:
+                    # No place is outside; "clip" skips the check.
+                    weights += products.take(places[some], axis=-1, mode="clip")
+                softmax_product(weights, values[piece], context[piece][:, :, some])
     return out
 
 
@@ -110,8 +93,3 @@ def _by_head(table: Array, heads: int) -> Array:
     """(rows, width) → (heads, d, rows), each head's rows contiguous."""
     rows = np.ascontiguousarray(table.reshape(len(table), heads, -1).transpose(1, 0, 2))
     return np.asarray(rows.transpose(0, 2, 1))
-
-
-def _longest(vectors: Array) -> Array:
-    """The length of each head's longest vector; (vectors, heads, d) → (heads,)."""
-    return np.asarray(np.sqrt(np.einsum("nhd,nhd->nh", vectors, vectors).max(axis=0, initial=0.0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 BLOCK = 1 << 15
@@ -24,3 +25,12 @@ def blocks(rows: int, width: int) -> list[slice]:
 
 def cuts(size: int, step: int) -> list[slice]:
     return [slice(first, min(first + step, size)) for first in range(0, size, step)]
+
+
+def pieces(group: Group, heads: int) -> Iterator[tuple[tuple[slice, slice], list[slice]]]:
+    """Cuts of (sequences, heads), each with cuts of query rows, whose attention weights are about one BLOCK each."""
+    square = group.length * group.length
+    row_cuts = cuts(group.length, max(1, BLOCK // group.length))
+    for some in cuts(group.count, max(1, BLOCK // (square * heads))):
+        for part in cuts(heads, max(1, BLOCK // square)):
+            yield (some, part), row_cuts

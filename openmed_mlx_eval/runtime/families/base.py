@@ -6,9 +6,9 @@ code that runs in numpy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import ModelError
 from ..engines.base import Ops
@@ -23,6 +23,20 @@ Network = Callable[[Any], Any]
 TOKEN_CLASSIFICATION = "token-classification"
 
 
+class Sight(NamedTuple):
+    """What a layer's tokens attend to. width: heads · d. before, after: tokens seen to either side; None: all there are."""
+
+    width: int
+    before: int | None = None
+    after: int | None = None
+
+
+def whole_sight(config: Config) -> list[Sight]:
+    """Every token attends to all of its sequence, in every layer."""
+    width = natural(config, "hidden_size", "dim", default=0, least=0)
+    return [Sight(width)] * natural(config, "num_hidden_layers", "n_layers", "num_layers", default=0, least=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """One architecture.
@@ -35,8 +49,9 @@ class Family:
     whole: layers that a conversion never quantises; stacks: those that are `weights.Experts`; `{i}` for the layer number.
     half: the half precision in which its activations stay finite. layout: how an artifact has the tensors, where that is
     more than the prefix. artifact_keys: config → what an artifact's config.json must say beside it. chain: the prefix of a
-    linear chain's tensors, which then decodes (`runtime.crf`). attends: whether tokens attend to each other, so that each
-    costs more in a longer sequence. compiles: config → whether the network is one graph for all batches of a shape, and
+    linear chain's tensors, which then decodes (`runtime.crf`). sight: config → what each layer's tokens attend to. chosen:
+    config → how many of `stacks`' experts a token is given to. seldom: layers that few tokens go through, if any;
+    `{i}` for the layer number. compiles: config → whether the network is one graph for all batches of a shape, and
     reads no values on the host. task: what its models are for, as an openmed-mlx.json has it.
     """
 
@@ -56,7 +71,9 @@ class Family:
     layout: Layout = field(default_factory=Layout)
     artifact_keys: Callable[[Config], dict[str, Any]] = lambda config: {}
     chain: str = ""
-    attends: bool = True
+    sight: Callable[[Config], Sequence[Sight]] = whole_sight
+    chosen: Callable[[Config], int] = lambda config: 1
+    seldom: tuple[str, ...] = ()
     task: str = TOKEN_CLASSIFICATION
     compiles: Callable[[Config], bool] = lambda config: True
 
@@ -68,6 +85,9 @@ class Family:
 
     def is_whole(self, layer: str) -> bool:
         return numbered(f"{layer}.")[0][:-1] in self.whole
+
+    def is_seldom(self, layer: str) -> bool:
+        return numbered(f"{layer}.")[0][:-1] in self.seldom
 
     def is_stack(self, layer: str) -> bool:
         return numbered(f"{layer}.")[0][:-1] in self.stacks

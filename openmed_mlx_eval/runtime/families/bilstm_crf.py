@@ -120,6 +120,6 @@ BILSTM_CRF = Family(
     # An error of theirs comes back at every step, and they are a small part of a model with a vocabulary.
     whole=tuple(f"lstm.layers.{{i}}.{direction}.state" for direction in DIRECTIONS),
     chain="crf",
-    attends=False,
+    sight=lambda config: (),
     compiles=lambda config: False,  # a graph of as many steps as a document has tokens
 )

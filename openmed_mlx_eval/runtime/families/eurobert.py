@@ -46,5 +46,6 @@ EUROBERT = Family(
     window=window,
     positions=positions_from_zero,
     network=lambda ops, weights, config: eurobert(config).network(ops, weights),
+    sight=lambda config: eurobert(config).sight(),
     half="bfloat16",  # trained in it, on Llama's layers
 )

@@ -212,6 +212,8 @@ def _on(backbone: Backbone) -> Family:
             names={**{f"{backbone.stored_prefix}{ours}": ours for ours in names.values()}, **_stored_rnn_names()},
             summed={f"{name}.input.bias": (f"{name}.input.bias", f"{name}.state.bias") for name in _RNN_PARTS},
         ),
+        sight=lambda config: family.sight(backbone_config(config)),
+        seldom=(*family.seldom, "prompt_rep_layer.linear1", "prompt_rep_layer.linear2"),
         compiles=lambda config: False,  # which tokens are words is another matter in each text
     )
 

@@ -13,7 +13,7 @@ from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
 from . import bert
-from .base import Config, Family, Network, natural
+from .base import Config, Family, Network, Sight, natural
 from .bert import BertConfig
 
 GLOBAL_PARTS = ("query", "key", "value")
@@ -40,6 +40,10 @@ def global_ids(config: Config) -> list[int]:
     if not isinstance(said, list) or not all(type(number) is int and 0 <= number < rows for number in said):
         raise ModelError("config.json: global_attention_token_ids must be a list of token ids")
     return said
+
+
+def sight(config: Config) -> list[Sight]:
+    return [Sight(BertConfig.of(config).hidden, reach, reach) for reach in reaches(config)]
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -111,5 +115,7 @@ LONGFORMER = Family(
     positions=bert.positions_behind_padding,
     network=network,
     stored_prefix="longformer.",
+    sight=sight,
+    seldom=tuple(f"encoder.layers.{{i}}.attention.{part}_global_proj" for part in GLOBAL_PARTS),
     compiles=lambda config: not global_ids(config),  # which tokens are global is read from each text
 )

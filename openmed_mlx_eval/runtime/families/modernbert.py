@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
-from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
+from .base import MAX_LAYERS, Config, Family, Network, Sight, flag, natural, number
 from .bert import positions_from_zero
 from .rotary import FULL, SLIDING, frequencies, layer_types, rotary_base
 
@@ -68,6 +68,12 @@ class ModernBertConfig:
         if made.hidden % made.heads or made.hidden // made.heads % 2:
             raise ModelError("config.json: hidden_size must be an even multiple of num_attention_heads")
         return made
+
+
+def sight(config: Config) -> list[Sight]:
+    c = ModernBertConfig.of(config)
+    of = {FULL: Sight(c.hidden), SLIDING: Sight(c.hidden, c.reach, c.reach)}
+    return [of[kind] for kind in c.layer_types]
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -170,4 +176,5 @@ MODERNBERT = Family(
     positions=positions_from_zero,
     network=network,
     stored_prefix="model.",
+    sight=sight,
 )

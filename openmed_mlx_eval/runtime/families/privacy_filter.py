@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..layouts import Layout
 from ..weights import Checkpoint
-from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
+from .base import MAX_LAYERS, Config, Family, Network, Sight, flag, natural, number
 from .bert import positions_from_zero
 from .rotary import check_heads
 from .yarn import Yarn, positive, yarn
@@ -150,6 +150,11 @@ def artifact_keys(config: Config) -> dict[str, Any]:
     return keys
 
 
+def sight(config: Config) -> list[Sight]:
+    c = PrivacyFilterConfig.of(config)
+    return [Sight(c.heads * c.head_width, c.before, c.after)] * c.layers
+
+
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     c = PrivacyFilterConfig.of(config)
     linears = {"classifier": (c.labels, c.hidden, c.head_bias)}
@@ -276,4 +281,6 @@ PRIVACY_FILTER = Family(
     layout=LAYOUT,
     stacks=(f"{_LAYER}.mlp.gate_up", f"{_LAYER}.mlp.down"),
     artifact_keys=artifact_keys,
+    sight=sight,
+    chosen=lambda config: PrivacyFilterConfig.of(config).chosen,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import ModelError
 from ..engines.base import Inputs, Ops
 from ..weights import Checkpoint
-from .base import MAX_LAYERS, Config, Family, Network, flag, natural, number
+from .base import MAX_LAYERS, Config, Family, Network, Sight, flag, natural, number
 from .bert import positions_from_zero
 from .rotary import FULL, SLIDING, check_heads, frequencies, layer_types, rotary_base
 
@@ -49,6 +49,9 @@ class Stack:
 
     def __post_init__(self) -> None:
         check_heads(self.heads, self.key_heads, self.head_width)
+
+    def sight(self) -> list[Sight]:
+        return [Sight(self.heads * self.head_width, *reach) for reach in self.reach]
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         linears = {"classifier": (self.labels, self.hidden, self.head_bias)}
@@ -198,5 +201,6 @@ QWEN3 = Family(
     window=window,
     positions=positions_from_zero,
     network=lambda ops, weights, config: qwen3(config).network(ops, weights),
+    sight=lambda config: qwen3(config).sight(),
     half="bfloat16",  # trained in it; Qwen's maintainers warn of overflow in float16
 )
