@@ -20,7 +20,7 @@ from openmed_mlx_eval.runtime.tokenization import TextEncoder
 from openmed_mlx_eval.runtime.weights import Quantization
 
 from .dtypes import STORED
-from .manifest import TASK, WEIGHTS, artifact_config, artifact_manifest, label_table
+from .manifest import LABELS, WEIGHTS, artifact_config, artifact_manifest, label_table
 from .pickles import open_pickle
 from .planning import PlannedTensor, plan, unquantized
 from .safetensors_writer import write_safetensors
@@ -84,7 +84,7 @@ def convert(
     progress: Callable[[int, int], Any] = lambda done, total: None,
     proofs: Sequence[Proof] = (),
 ) -> Conversion:
-    """Write the token classifier in `source` as an artifact in the new folder `target`.
+    """Write the token classifier, or GLiNER model, in `source` as an artifact in the new folder `target`.
 
     progress: called with (tensors written, tensors in all). proofs: called in order, before the artifact gets its name,
     for what they find to stand in its manifest. Memory, without them: a few blocks of BLOCK_VALUES values; a
@@ -126,10 +126,11 @@ def _write(
             yield from item.pieces()
             progress(done, len(planned))
 
-    write_safetensors(folder / WEIGHTS, slots, pieces(), {"format": "mlx", "openmed_task": TASK})
+    write_safetensors(folder / WEIGHTS, slots, pieces(), {"format": "mlx", "openmed_task": artifact.family.task})
     dtype = _dtype(planned)
     _write_json(folder / "config.json", artifact_config(artifact, dtype, quantization))
-    _write_json(folder / "id2label.json", label_table(artifact))
+    if artifact.labels:
+        _write_json(folder / LABELS, label_table(artifact))
     tokenizer_files = _copy_tokenizer(artifact.tokenizer.parent, folder)
     manifest = artifact_manifest(
         artifact,

@@ -16,11 +16,12 @@ import numpy as np
 from openmed_mlx_eval import __version__
 from openmed_mlx_eval.runtime.artifact import MANIFEST, Artifact
 from openmed_mlx_eval.runtime.calibration import CONFIG_KEY
+from openmed_mlx_eval.runtime.families.gliner import PROMPT_KEY
 from openmed_mlx_eval.runtime.weights import Quantization
 from openmed_mlx_eval.tags import TagScheme
 
 WEIGHTS = "weights.safetensors"
-TASK = "token-classification"
+LABELS = "id2label.json"
 
 OPENMED_FAMILIES = {"distilbert": "bert", "electra": "bert", "roberta": "bert"}
 """What OpenMed calls a family of ours where it has another name: one BERT class runs all four."""
@@ -64,12 +65,13 @@ def artifact_config(artifact: Artifact, dtype: str, quantization: Quantization |
     for key in {"dtype", "torch_dtype"} & set(config):
         config[key] = dtype
     config |= artifact.family.artifact_keys(artifact.config)
+    if not artifact.labels:  # what an artifact's reader puts there for itself
+        del config["num_labels"]
     config |= {
         "_name_or_path": source_of(artifact)["name"],
-        "num_labels": len(artifact.labels),
-        "id2label": label_table(artifact),
+        **({"num_labels": len(artifact.labels), "id2label": label_table(artifact)} if artifact.labels else {}),
         "_mlx_model_type": family,
-        "_mlx_task": TASK,
+        "_mlx_task": artifact.family.task,
         "_mlx_family": family,
         "_mlx_weights_format": "safetensors",
         # OpenMed's BERT adds it; its Longformer counts positions itself, and says 0.
@@ -106,15 +108,16 @@ def artifact_manifest(
     """
     described = {**_described(quantization), "unquantized": list(unquantized)} if quantization else None
     source = source_of(artifact)
+    prompt = artifact.family.artifact_keys(artifact.config).get(PROMPT_KEY)
     return {
         "format": MANIFEST.removesuffix(".json"),
         "formats": [f"mlx-{quantization.bits}bit" if quantization else "mlx-fp"],
         "format_version": 2,
-        "task": TASK,
+        "task": artifact.family.task,
         "family": OPENMED_FAMILIES.get(artifact.family.name, artifact.family.name),
         "source_model_id": source["name"],
         "config_path": "config.json",
-        "label_map_path": "id2label.json",
+        "label_map_path": LABELS if artifact.labels else None,
         "preferred_weights": WEIGHTS,
         "fallback_weights": [],
         "available_weights": [WEIGHTS],
@@ -126,7 +129,8 @@ def artifact_manifest(
         "source": {**source, "sha256": artifact.hashes()},
         "dtype": dtype,
         "parameters": artifact.checkpoint.parameters(),
-        "tag_scheme": TagScheme.of(artifact.labels).name,
+        "tag_scheme": TagScheme.of(artifact.labels).name if artifact.labels else None,
+        **({"prompt_spec": prompt} if prompt else {}),
         "window": artifact.window,
         "sha256": dict(sorted(hashes.items())),
     }

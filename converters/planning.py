@@ -22,7 +22,10 @@ from .dtypes import STORED, checked, narrowed
 from .quantization import quantize
 from .safetensors_writer import Slot
 
-KEEP = {"classifier": "classifier.", "embeddings": "embeddings."}
+KEEP = {
+    "classifier": ("classifier.", "span_rep_layer.", "prompt_rep_layer.", "token_projection."),
+    "embeddings": ("embeddings.",),
+}
 """What `--keep` can name, and how the names of its tensors begin."""
 
 BLOCK_VALUES = 1 << 21
@@ -91,7 +94,7 @@ def plan(
     unknown = [name for name in keep if name not in KEEP]
     if unknown:
         raise UsageError(f"--keep: {unknown[0]!r} is none of {', '.join(KEEP)}")
-    kept = tuple(KEEP[name] for name in keep)
+    kept = tuple(prefix for name in keep for prefix in KEEP[name])
 
     def stack(name: str) -> bool:
         return name.endswith(".weight") and family.is_stack(name.removesuffix(".weight"))

@@ -18,6 +18,7 @@ _PUBLIC = {
     "load_corpus": "corpora.loading",
     "load_fixtures": "corpora.loading",
     "TokenClassifier": "runtime.classifier",
+    "SpanClassifier": "runtime.span_classifier",
     "RunOptions": "benchmark",
     "run": "benchmark",
     "run_benchmark": "harness",

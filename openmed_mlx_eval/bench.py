@@ -14,7 +14,7 @@ from .corpora.source import STDIN
 from .errors import EvaluationError, UsageError
 from .model_manifest.locating import model_name
 
-_MARKS = ("openmed-mlx.json", "config.json")
+_MARKS = ("openmed-mlx.json", "config.json", "gliner_config.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,6 +274,7 @@ def _config(options: RunOptions, classifier: TokenClassifier) -> dict[str, Any]:
         "compile": classifier.ops.compiles,
         "stride": classifier.stride,
         "window": classifier.window,
+        **classifier.asked,
         "label_map": options.label_map if options.label_map in (None, "none") else "file",
         "training_manifest": options.training_manifest is not None,
     }

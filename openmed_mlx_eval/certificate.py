@@ -115,15 +115,26 @@ def verdict_line(record: Mapping[str, Any]) -> str:
 
 
 def proof_of_certificate(
-    corpus: Corpus, *, label_map: str | None = None, required: Sequence[str] | None = None
+    corpus: Corpus,
+    *,
+    label_map: str | None = None,
+    required: Sequence[str] | None = None,
+    asked: Sequence[str] | None = None,
+    threshold: float | None = None,
 ) -> Callable[..., dict[str, dict[str, Any]]]:
-    """`convert --certify`: (source, artifact, progress) → {"certificate": the record}. Both run as `run` would run them."""
+    """`convert --certify`: (source, artifact, progress) → {"certificate": the record}. Both run as `run` would run them.
+
+    asked, threshold: `--gliner-labels` and `--gliner-threshold`.
+    """
 
     def proof(source: Artifact, made: Artifact, progress: Progress = lambda done: None) -> dict[str, dict[str, Any]]:
-        from .runtime.classifier import TokenClassifier
+        from .runtime.loading import load_classifier
 
         rename = LabelMap.load(label_map).tags if label_map not in (None, "none") else lambda labels: labels
-        parent, child = (TokenClassifier.load(one.directory, artifact=one, rename=rename) for one in (source, made))
+        parent, child = (
+            load_classifier(one.directory, artifact=one, rename=rename, gliner_labels=asked, gliner_threshold=threshold)
+            for one in (source, made)
+        )
         found = certificate(parent, child, corpus, label_map=label_map, required=required, progress=progress)
         return {"certificate": found}
 

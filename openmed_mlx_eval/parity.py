@@ -25,6 +25,10 @@ CHARACTERS = 1 << 16
 """Of text computed together, a document always whole: enough to fill batches, little enough to hold its logits twice."""
 
 
+ASKED = ("person", "date", "location", "organization", "disease", "medication", "body part")
+"""What a GLiNER model is asked to find where nothing else is said: parity is of numbers, whatever is asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """What two models may differ by. difference: of any logit, absolute; None for any. labels, spans: least agreement."""
@@ -110,8 +114,17 @@ class Agreement:
         }
 
 
-def agreement(a: Any, b: Any, spans_a: Iterable[Any], spans_b: Iterable[Any]) -> Agreement:
-    """Of one document. a, b: logits, (tokens, labels), of the same tokens and labels. spans: with start, end and label."""
+def agreement(
+    a: Any,
+    b: Any,
+    spans_a: Iterable[Any],
+    spans_b: Iterable[Any],
+    chosen: Callable[[Any], Any] = lambda rows: rows.argmax(axis=-1),
+) -> Agreement:
+    """Of one document. a, b: logits, (tokens, labels), of the same tokens – or, of GLiNER, spans – and labels.
+
+    spans: with start, end and label. chosen: rows of logits → the label each says.
+    """
     import numpy as np
 
     apart = np.abs(a.astype(np.float64) - b)
@@ -122,7 +135,7 @@ def agreement(a: Any, b: Any, spans_a: Iterable[Any], spans_b: Iterable[Any]) ->
         logits=int(apart.size),
         difference=float(apart.max(initial=0.0)),
         total=float(apart.sum()),
-        labels=int((a.argmax(axis=-1) == b.argmax(axis=-1)).sum()) if a.size else 0,
+        labels=int((chosen(a) == chosen(b)).sum()) if a.size else 0,
         spans_a=len(of_a),
         spans_b=len(of_b),
         spans=len(of_a & of_b),
@@ -154,7 +167,7 @@ def compared(
         logits = a.forward(encoded[0]), b.forward(encoded[1])
         for of_a, of_b, rows_a, rows_b in zip(*encoded, *logits, strict=True):
             spans = a.decoder.spans(of_a, rows_a, a.encoder), b.decoder.spans(of_b, rows_b, b.encoder)
-            found += agreement(rows_a, rows_b, *spans)
+            found += agreement(rows_a, rows_b, *spans, a.decoder.chosen)
         progress(len(chunk))
     return found
 
@@ -229,22 +242,33 @@ def failure_line(record: Mapping[str, Any]) -> str:
     return "; ".join(f"{name}: {', '.join(one['failures'])}" for name, one in record["texts"].items() if one["failures"])
 
 
+def labels_for(artifact: Artifact, labels: Sequence[str] | None = None) -> Sequence[str] | None:
+    """What a model is asked to find: the labels given, else ASKED where it has none of its own."""
+    return labels or (None if artifact.labels else ASKED)
+
+
 def proof_of_parity(
-    source: Artifact, made: Artifact, progress: Callable[[int], Any] = lambda done: None
+    source: Artifact,
+    made: Artifact,
+    progress: Callable[[int], Any] = lambda done: None,
+    labels: Sequence[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """`convert --verify`: {"parity": the record for an artifact's manifest}, of the built-in texts, both in float32.
 
     So what differs is the conversion: what rounding or quantisation took, and nothing else. A checkpoint that names no label
-    is given names for the purpose. Raises GateError where that
+    is given names for the purpose. labels: what a GLiNER model is to find; None for ASKED. Raises GateError where that
     is more than the tolerance, ModelError as `compared` does.
     """
-    from .runtime.classifier import TokenClassifier
     from .runtime.decoding import nameless
+    from .runtime.loading import load_classifier
 
     def named(labels: tuple[str, ...]) -> tuple[str, ...]:
         return ("O", *(f"B-{label}" for label in labels[1:])) if nameless(labels) else labels
 
-    a, b = (TokenClassifier.load(one.directory, dtype="float32", artifact=one, rename=named) for one in (source, made))
+    a, b = (
+        load_classifier(one.directory, dtype="float32", artifact=one, rename=named, gliner_labels=labels_for(one, labels))
+        for one in (source, made)
+    )
     record = parity(a, b, {"built_in": built_in_texts()}, progress=progress)
     if not record["passed"]:
         raise GateError(f"the artifact does not compute what SRC computes, and was not kept – {failure_line(record)}")

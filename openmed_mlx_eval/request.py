@@ -5,10 +5,12 @@ ModelChoice is the model's half: read by this process, and by the fresh ones tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .asked_labels import asked_labels
 
 if TYPE_CHECKING:
     from .corpora import Corpus, CorpusStream, Document
@@ -29,6 +31,8 @@ class ModelChoice:
     label_map: str | None = None
     compile: bool | None = None
     verify: bool = True
+    gliner_labels: Sequence[str] | None = None
+    gliner_threshold: float | None = None
 
     def load(
         self,
@@ -39,10 +43,12 @@ class ModelChoice:
 
         Raises ModelError and UsageError.
         """
-        from .runtime.classifier import TokenClassifier
+        from .runtime.loading import load_classifier
 
-        return TokenClassifier.load(
+        return load_classifier(
             self.directory,
+            gliner_labels=self.gliner_labels,
+            gliner_threshold=self.gliner_threshold,
             engine=self.engine,
             device=self.device,
             dtype=self.dtype,
@@ -88,6 +94,8 @@ class Request:
     compile: bool | None = None
     verify: bool = True
     manifest: str | None = None
+    gliner_labels: str | Sequence[str] | None = None
+    gliner_threshold: float | None = None
 
     @property
     def choice(self) -> ModelChoice:
@@ -100,8 +108,10 @@ class Request:
             from .model_manifest.locating import model_directory
 
             directory = model_directory(str(directory), self.manifest, verify=self.verify)
+        labels = None if self.gliner_labels is None else asked_labels(self.gliner_labels)
         how = self.engine, self.device, self.dtype, self.aggregation, self.stride, self.batch_tokens, self.label_map
-        return ModelChoice(str(directory), *how, compile=self.compile, verify=self.verify)
+        more = self.compile, self.verify, labels, self.gliner_threshold
+        return ModelChoice(str(directory), *how, *more)
 
     def read(self) -> Corpus:
         """The whole corpus; `limit` is the caller's. Raises UsageError and InputError."""

@@ -16,7 +16,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,26 +52,49 @@ def counted() -> dict[str, int]:
 
 def measured() -> dict[str, dict[str, Any]]:
     """{family: its largest difference, golden models and logits}. Raises ImportError where mlx is not installed."""
+    from openmed_mlx_eval.runtime.artifact import open_artifact
+
+    found: dict[str, dict[str, Any]] = {}
+    for folder, differences, logits in (*_of_tokens(), *_of_spans()):
+        row = found.setdefault(open_artifact(folder).family.name, {"difference": 0.0, "models": 0, "logits": 0})
+        row["difference"] = max(row["difference"], *differences)
+        row["models"] += 1
+        row["logits"] += logits
+    return {name: {**row, "difference": float(f"{row['difference']:.1e}")} for name, row in sorted(found.items())}
+
+
+Measured = Iterator[tuple[Path, list[float], int]]
+"""A golden model, the largest difference on each engine, and how many logits were compared."""
+
+
+def _of_tokens() -> Measured:
     sys.path.insert(0, str(ROOT / "tests"))
     import numpy as np
     from runtime.tiny_models import network_logits
 
-    from openmed_mlx_eval.runtime.artifact import open_artifact
-
-    found: dict[str, dict[str, Any]] = {}
     for folder in sorted(GOLDEN.iterdir()):
         with np.load(folder / "expected.npz") as stored:
             if not {"ids", "lengths", "logits"} <= set(stored.files):
                 continue  # its own test says what is compared
-            ids = np.split(stored["ids"], np.cumsum(stored["lengths"])[:-1])
+            ids, logits = np.split(stored["ids"], np.cumsum(stored["lengths"])[:-1]), stored["logits"]
+        found = [np.concatenate(network_logits(folder, engine, ids)) for engine in ENGINES]
+        yield folder, [float(np.abs(rows - logits).max()) for rows in found], int(logits.size)
+
+
+def _of_spans() -> Measured:
+    sys.path.insert(0, str(ROOT / "tests"))
+    import numpy as np
+    from runtime.tiny_gliner import ASKED, FOLDERS, TEXTS
+    from runtime.tiny_gliner import GOLDEN as MODELS
+
+    from openmed_mlx_eval.runtime.span_classifier import SpanClassifier
+
+    for name in FOLDERS:
+        with np.load(MODELS / name / "expected.npz") as stored:
             logits = stored["logits"]
-        row = found.setdefault(open_artifact(folder).family.name, {"difference": 0.0, "models": 0, "logits": 0})
-        for engine in ENGINES:
-            apart = float(np.abs(np.concatenate(network_logits(folder, engine, ids)) - logits).max())
-            row["difference"] = max(row["difference"], apart)
-        row["models"] += 1
-        row["logits"] += int(logits.size)
-    return {name: {**row, "difference": float(f"{row['difference']:.1e}")} for name, row in sorted(found.items())}
+        models = [SpanClassifier.load(MODELS / name, engine=engine, device="cpu", labels=ASKED) for engine in ENGINES]
+        found = [np.concatenate(model.forward(model.encoder.encode(TEXTS))) for model in models]
+        yield MODELS / name, [float(np.abs(rows - logits).max()) for rows in found], int(logits.size)
 
 
 def table(record: Mapping[str, Any]) -> str:
@@ -96,8 +119,8 @@ def table(record: Mapping[str, Any]) -> str:
     left = f"; not covered: {others}" if others else ""
     said = (
         f"{covered:,} of the {total:,} token classifiers that OpenMed publishes are of these families{left}. *dtypes* are mlx's; numpy computes in float32. *Quantised*: "
-        f"groups of 32, 64 or 128, `--keep {','.join(KEEP)}`. *Parity*: the largest difference of any logit from transformers' (bilstm-crf: torch's) in "
-        "float32, over both engines and the golden models of `tests/data/golden` "
+        f"groups of 32, 64 or 128, `--keep {','.join(KEEP)}`. *Parity*: the largest difference of any logit from transformers' (bilstm-crf: torch's; gliner: of any span's score from gliner's) in "
+        "float32, over both engines and the golden models of `tests/data/golden` and `tests/data/gliner` "
         f"({record['measured_on']}); `python scripts/family_table.py --measure` measures it again."
     )
     return "\n".join([*lines, "", *textwrap.wrap(said, 126, break_long_words=False, break_on_hyphens=False)])

@@ -14,6 +14,7 @@ from openmed_mlx_eval.corpora import FORMATS
 from openmed_mlx_eval.errors import EvaluationError
 
 CANARY = "QZX-7781"
+GLINER = Path(__file__).parent / "data" / "gliner" / "bert"
 Arguments = list[object]
 
 
@@ -116,6 +117,9 @@ CASES: dict[str, Callable[[Place], list[Arguments]]] = {
         ["--model", at.model, "--corpus", at.corpus, "--abstain", 0.5, "--slice-by", "no such key"],
         ["--model", at.model, "--corpus", at.corpus, "--label-map", at.corpus],
         ["--model", at.model, "--corpus", at.corpus, "--cold-start", 1, "--limit", 1],
+        ["--model", GLINER, "--corpus", at.corpus, "--gliner-labels", "dr quill,fever", "--output", at.out / "gliner"],
+        ["--model", at.model, "--corpus", at.corpus, "--gliner-labels", at.corpus],
+        ["--model", GLINER, "--corpus", at.corpus, "--gliner-labels", at.corpus / CANARY / "\x00"],
         ["--model", at.model, "--corpus", at.corpus, "--shard", at.corpus],
         ["--model", at.corpus, "--corpus", at.corpus],
         ["--model", CANARY, "--corpus", at.corpus, "--manifest", at.corpus],

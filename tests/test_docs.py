@@ -19,6 +19,7 @@ from openmed_mlx_eval.generative.rendering import gold_answers
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+GLINER = {"GLINER": ROOT / "tests" / "data" / "gliner" / "deberta-plain", "labels.txt": "left kidney,fever"}
 NEEDS_MORE = {"--adapter", "--endpoint", "LLM"}
 """Words of commands that take a language model or a server: they are parsed, with --help at their end."""
 
@@ -58,7 +59,7 @@ def test_commands_of_the_pages_run(line: str, place: Path, tmp_path: Path) -> No
         return
     if "mlx" in line.replace("openmed-mlx-eval", ""):
         pytest.importorskip("mlx.core")
-    names = {"SRC": model_path(), "ANSWERS.jsonl": place / "ANSWERS.jsonl", "devel.tsv": place / "devel.tsv"}
+    names = {"SRC": model_path(), "ANSWERS.jsonl": place / "ANSWERS.jsonl", "devel.tsv": place / "devel.tsv", **GLINER}
     if words[0] == "parity":
         names["OUT"] = place / "ARTIFACT"
     if "--certify" in words:

@@ -69,6 +69,7 @@ def test_readme_command_runs(line: str, saved_run: Path, shards: dict[str, Path]
     for name in ("GOLD.conll", "PREDICTED.conll"):
         (tmp_path / name).write_text("Amy B-NAME\nsmiles O\n", encoding="utf-8")
     names = {"MODEL": model_path(), "CORPUS": corpus_path(), "GOLD": corpus_path(), "PREDICTIONS": corpus_path()}
+    names["GLINER"] = ROOT / "tests" / "data" / "gliner" / "bert"
     names |= dict.fromkeys(("A", "B", "TRAIN"), corpus_path()) | dict.fromkeys(("MODEL_A", "MODEL_B"), model_path())
     names |= dict.fromkeys(("RUN", "RUN_A", "RUN_B"), saved_run) | shards
     program, *words = shlex.split(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,11 +15,12 @@ from ..corpora import FORMATS
 from ..errors import GateError, UsageError
 from ..reporting.text import printable
 from ..runtime.options import DTYPES
-from .options import choice, manifest_option
+from .options import choice, gliner_options, manifest_option
 
 
 @click.command(
-    help="Convert the Hugging Face token classifier in folder SRC, or of that name in `models list`, to an artifact in the new folder OUT."
+    help="Convert the Hugging Face token classifier, or the GLiNER model, in folder SRC, or of that name in `models list`, to an "
+    "artifact in the new folder OUT."
 )
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="OUT")
@@ -38,6 +39,7 @@ from .options import choice, manifest_option
 @click.option("--certify-labels", metavar="A,B", help="Certify these labels only. [default: all that the model can give]")
 @click.option("--format", type=choice(list(FORMATS)), help="The format of --certify's corpus; told by the path if not given.")
 @click.option("--label-map", metavar="FILE|none", help="Names to score --certify's labels by, as in `run`.")
+@gliner_options
 @manifest_option
 @click.option("--force", is_flag=True, help="Replace the artifact in OUT.")
 @click.option("--json", "as_json", is_flag=True, help="Print the artifact's manifest instead of a summary.")
@@ -81,22 +83,33 @@ def command(
 
 
 def _proofs(
-    *, verify: bool, certify: str | None, certify_labels: str | None, format: str | None, label_map: str | None
+    *,
+    verify: bool,
+    certify: str | None,
+    certify_labels: str | None,
+    format: str | None,
+    label_map: str | None,
+    gliner_labels: Sequence[str] | None,
+    gliner_threshold: float | None,
 ) -> list[Any]:
     """What the artifact must show, the cheaper first. The corpus is read at once: a bad one costs no conversion."""
     asked: list[Any] = []
     if certify is None and (certify_labels, format, label_map) != (None, None, None):
         raise UsageError("--certify-labels, --format and --label-map are about a corpus – give --certify CORPUS too")
+    if not verify and certify is None and (gliner_labels, gliner_threshold) != (None, None):
+        raise UsageError("--gliner-labels and --gliner-threshold are about what is found – give --verify or --certify too")
     if verify:
         from ..parity import proof_of_parity
 
-        asked.append(proof_of_parity)
+        asked.append(partial(proof_of_parity, labels=gliner_labels) if gliner_labels else proof_of_parity)
     if certify is not None:
         from ..certificate import proof_of_certificate
         from ..corpora import load_corpus
 
         wanted = None if certify_labels is None else [label.strip() for label in certify_labels.split(",") if label.strip()]
-        asked.append(proof_of_certificate(load_corpus(certify, format), label_map=label_map, required=wanted))
+        corpus = load_corpus(certify, format)
+        found = partial(proof_of_certificate, asked=gliner_labels, threshold=gliner_threshold)
+        asked.append(found(corpus, label_map=label_map, required=wanted))
     return asked
 
 
@@ -122,7 +135,7 @@ def _summary(manifest: Mapping[str, Any], before: int, after: int) -> Iterator[t
         plain = quantization["unquantized"]
         yield "kept plain", ", ".join(plain) if plain else "no layer"
     yield "window", f"{manifest['window']} tokens"
-    yield "tags", manifest["tag_scheme"]
+    yield "tags", manifest["tag_scheme"] or "none: labels are given with the text"
     if "parity" in manifest:
         found = manifest["parity"]["texts"]["built_in"]
         apart = found["max_absolute_difference"] or 0.0

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..asked_labels import asked_labels
 from ..corpora import DISCONTINUOUS, FORMATS
 from ..errors import EvaluationError, UsageError
 from ..layers import LAYERS
@@ -57,6 +58,18 @@ corpus_options = all_of(
     click.option("--forbid-overlap", is_flag=True, help="Fail if a document is in the training manifest."),
 )  # fmt: skip
 
+
+def _asked(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else asked_labels(value)
+
+
+gliner_options = all_of(
+    click.option("--gliner-labels", metavar="A,B|FILE", callback=_asked,
+                 help="What a GLiNER model is to find: labels by commas, or a file with one a line."),
+    click.option("--gliner-threshold", type=click.FloatRange(0, 1), metavar="NUMBER",
+                 help="The probability that its spans must exceed. [default: 0.5]"),
+)  # fmt: skip
+
 model_option = click.option(
     "--model", metavar="DIR|NAME", help="A Hugging Face directory, an openmed-mlx.json artifact, or a name of `models list`."
 )
@@ -74,11 +87,12 @@ model_options = all_of(
     click.option("--dtype", type=choice(DTYPES), default="auto", show_default=True, help="What it computes in."),
     click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens computed together, about."),
     click.option("--stride", type=click.IntRange(min=0), metavar="N",
-                 help="Tokens two windows of a long document share. [default: 64, a quarter of a small window]"),
+                 help="Tokens two windows of a long document share; of a GLiNER model, words. [default: 64, a quarter of a small window]"),
     click.option("--aggregation", type=choice(AGGREGATIONS), default="simple", show_default=True,
                  help="How tokens become spans; viterbi keeps to the tag scheme."),
     click.option("--compile/--no-compile", default=None,
                  help="Whether mlx compiles the network, once a shape. [default: on a GPU; elsewhere it takes a C++ compiler]"),
+    gliner_options,
     click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True,
                  help="Do not compare the model's files with the SHA-256 in its openmed-mlx.json or the manifest."),
 )  # fmt: skip

@@ -13,7 +13,7 @@ import click
 from ..corpora import FORMATS
 from ..errors import GateError, UsageError
 from ..runtime.options import AGGREGATIONS, DEVICES, DTYPES, ENGINES
-from .options import choice, manifest_option, run_folder
+from .options import choice, gliner_options, manifest_option, run_folder
 
 _PAIRS = {"engine": ENGINES, "device": DEVICES, "dtype": DTYPES}
 """{option: its values}: one for both models, or A's and B's with a comma between."""
@@ -44,6 +44,7 @@ def _pair(context: click.Context, option: click.Parameter, value: str) -> tuple[
 @click.option("--skip-bad", is_flag=True, help="Leave bad documents out, instead of stopping.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The corpus's first N documents only.")
 @click.option("--aggregation", type=choice(AGGREGATIONS), default="simple", show_default=True, help="How tokens become spans.")
+@gliner_options
 @click.option("--max-difference", type=click.FloatRange(min=0), metavar="NUMBER",
               help="What a logit may differ by. [default: by the coarser of the two]")  # fmt: skip
 @click.option("--min-labels", type=click.FloatRange(0, 1), metavar="NUMBER", help="Least share of tokens with the same label.")
@@ -77,8 +78,9 @@ def command(a: str, b: str | None, output: str | None, as_json: bool, quiet: boo
 
 def _record(a: str, b: str | None, options: Mapping[str, Any], quiet: bool) -> dict[str, Any]:
     from ..model_manifest.locating import model_directory
-    from ..parity import built_in_texts, parity, tolerance_for
-    from ..runtime.classifier import TokenClassifier
+    from ..parity import built_in_texts, labels_for, parity, tolerance_for
+    from ..runtime.artifact import open_artifact
+    from ..runtime.loading import load_classifier
     from .run import progress_bar
 
     texts, corpus = {"built_in": built_in_texts()}, None
@@ -90,16 +92,19 @@ def _record(a: str, b: str | None, options: Mapping[str, Any], quiet: bool) -> d
     if b is None and all(options[name][0] == options[name][1] for name in _PAIRS):
         raise UsageError("B is missing – give a second model, or two values as in --engine numpy,mlx")
     folders = [model_directory(model, options["manifest"], verify=options["verify"]) for model in (a, b) if model is not None]
+    artifacts = [open_artifact(folder, verify=options["verify"]) for folder in (folders[0], folders[-1])]
     one, other = (
-        TokenClassifier.load(
-            directory,
+        load_classifier(
+            artifact.directory,
+            artifact=artifact,
             engine=options["engine"][at],
             device=options["device"][at],
             dtype=options["dtype"][at],
             aggregation=options["aggregation"],
-            verify=options["verify"],
+            gliner_labels=labels_for(artifact, options["gliner_labels"]),
+            gliner_threshold=options["gliner_threshold"],
         )
-        for at, directory in enumerate((folders[0], folders[-1]))
+        for at, artifact in enumerate(artifacts)
     )
     asked = {name: options[option] for option, name in _LIMITS.items() if options[option] is not None}
     tolerance = replace(tolerance_for(one, other), **asked)

@@ -82,7 +82,10 @@ def _unlike(old: Report, new: Report) -> Iterator[str]:
     for block, keys in (
         ("model", ("name", "files")),
         ("environment", ("chip", "cores", "engine", "device", "dtype", "package", "numpy", "mlx")),
-        ("config", ("batch_tokens", "compile", "stride", "aggregation", "page_cache", "jit_cache")),
+        (
+            "config",
+            ("batch_tokens", "compile", "stride", "aggregation", "gliner_labels", "gliner_threshold", "page_cache", "jit_cache"),
+        ),
     ):
         for key in keys:
             if old[block].get(key) != new[block].get(key):

@@ -129,6 +129,7 @@ def _loaded_facts(options: LatencyOptions, classifier: TokenClassifier) -> _Load
         "compile": classifier.ops.compiles,
         "stride": classifier.stride,
         "window": classifier.window,
+        **classifier.asked,
         "aggregation": options.aggregation,
         "label_map": label_map,
         "limit": options.limit,

@@ -65,10 +65,10 @@ def facts_of(artifact: Artifact) -> dict[str, Any]:
     return {
         "family": artifact.family.name,
         "architecture": str(artifact.config.get("model_type") or artifact.family.name),
-        "task": "token-classification",
-        "labels": labels,
+        "task": artifact.family.task,
+        "labels": labels or None,  # GLiNER's are given with the text
         "label_set": None,
-        "tag_scheme": scheme.name,
+        "tag_scheme": scheme.name if labels else None,
         "parameters": artifact.checkpoint.parameters(),
         "window": artifact.window,
         "dtype": artifact.dtype,

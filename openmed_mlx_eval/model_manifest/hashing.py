@@ -16,7 +16,7 @@ MOST_FILES = 2000
 """Beyond any model's folder: a folder given by mistake is not hashed for hours."""
 
 _A_MODELS = re.compile(
-    r"config\.json|generation_config\.json|id2label\.json|tokenizer(_config)?\.json|(special|added)_tokens(_map)?\.json|"
+    r"(gliner_)?config\.json|generation_config\.json|id2label\.json|tokenizer(_config)?\.json|(special|added)_tokens(_map)?\.json|"
     r"vocab\.(json|txt)|merges\.txt|openmed-mlx\.json|README\.md|LICENSE|"
     r"(pytorch_)?(model|weights)(-\d{5}-of-\d{5})?\.(safetensors|bin|npz)(\.index\.json)?"
 )

@@ -16,6 +16,7 @@ from .catalog import Catalog, load_catalog
 from .entries import REVISION, Entry, matches
 from .hashing import differences
 
+CONFIGS = ("config.json", "gliner_config.json")
 _SNAPSHOT = re.compile(r"models--(?P<owner>[^/]+?)--(?P<name>[^/]+)")
 
 
@@ -52,7 +53,7 @@ def snapshot_of(entry: Entry, cache: Path) -> Path | None:
         pinned = entry.revision if repository == entry.pull_from else None
         for revision in [pinned] if pinned else _commits(folder):
             snapshot = folder / "snapshots" / revision
-            if (snapshot / "config.json").is_file():
+            if any((snapshot / name).is_file() for name in CONFIGS):
                 return snapshot
     return None
 

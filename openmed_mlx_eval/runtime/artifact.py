@@ -19,9 +19,9 @@ from typing import Any
 
 from ..errors import ModelError
 from .calibration import CALIBRATION, CONFIG_KEY, biases, calibrated
-from .families import family_of
 from .families.base import Config, Family
 from .safetensors import StoredTensor, open_safetensors
+from .tasks import task_of
 from .weights import Checkpoint, Quantization, renamed
 
 MANIFEST = "openmed-mlx.json"
@@ -35,7 +35,7 @@ class Artifact:
     """A checked model directory. Tensors are mapped, not read.
 
     name: the directory's own name, or the repository's of a snapshot in the Hugging Face cache. labels: id → label as in
-    the files. window: tokens a sequence may have, special tokens included. files: those that were opened.
+    the files; none where they are given with the text. window: tokens a sequence may have, special tokens included. files: those that were opened.
     transition_biases: for Viterbi, by the keys of viterbi.BIASES.
     """
 
@@ -97,14 +97,16 @@ def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors 
         raise ModelError(f"{what} – give a folder with config.json, *.safetensors and tokenizer.json")
     manifest_path = root / MANIFEST
     manifest = _manifest(manifest_path) if manifest_path.exists() else None
-    config_path = inside(root, (manifest or {}).get("config_path") or "config.json")
-    config = read_object(config_path)
+    task = task_of(root, manifest)
+    config_path = inside(root, (manifest or {}).get("config_path") or task.config_name)
+    config = task.plain(read_object(config_path))
     weights = _weight_files(root, manifest, pickles is not None)
     tokenizer = _tokenizer(root, manifest)
-    labels_path = inside(root, manifest["label_map_path"]) if manifest and manifest.get("label_map_path") else None
-    labels = _labels(read_object(labels_path) if labels_path else config.get("id2label"), config)
+    described = task.labelled and manifest and manifest.get("label_map_path")
+    labels_path = inside(root, described) if described else None
+    labels = _labels(read_object(labels_path) if labels_path else config.get("id2label"), config) if task.labelled else ()
     config = {**config, "num_labels": len(labels)}
-    family = family_of(config)
+    family = task.family_of(config)
     opened = (config_path, tokenizer, *weights, *filter(None, [labels_path]))
     with ExitStack() as stack:
         if verify and manifest and "sha256" in manifest:
@@ -176,8 +178,6 @@ def _manifest(path: Path) -> dict[str, Any]:
     manifest = read_object(path)
     if manifest.get("format") not in (None, "openmed-mlx") or manifest.get("format_version") not in (1, 2):
         raise ModelError(f"{MANIFEST}: not format openmed-mlx, version 1 or 2 – convert the model again")
-    if manifest.get("task") not in (None, "token-classification"):
-        raise ModelError(f"{MANIFEST}: its task is not token-classification – this program runs token classifiers")
     return manifest
 
 

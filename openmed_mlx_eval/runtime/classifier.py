@@ -130,6 +130,11 @@ class TokenClassifier:
         """The labels a span of this model can have, sorted."""
         return tuple(sorted({self.decoder.scheme.split(tag)[1] for tag in self.decoder.labels} - {""}))
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Options that only some models have, as they are in force, by their names in a report's `config`."""
+        return {"gliner_labels": None, "gliner_threshold": None}
+
     def predict(self, texts: Iterable[str], progress: Callable[[int], Any] = lambda done: None) -> Iterator[list[Span]]:
         """Spans of each text, in order. progress: called with the number of documents just finished.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, UsageError
 from ..spans import Span
 from ..tags import TagScheme, is_outside, spans_of_tags
 from .crf import marginals
@@ -54,8 +54,13 @@ class Decoder:
     ) -> Decoder:
         """biases: the model's for `viterbi`, by the keys of viterbi.BIASES. chain: a model's own transitions.
 
-        Raises ModelError for labels that name nothing (LABEL_0 …): there is nothing to compare with gold.
+        Raises ModelError for labels that name nothing (LABEL_0 …): there is nothing to compare with gold. UsageError for none:
+        those of a model that is given them.
         """
+        if not labels:
+            raise UsageError(
+                "this GLiNER model finds the labels it is given, and was given none – say which with --gliner-labels"
+            )
         if nameless(labels):
             raise ModelError(
                 f"the model's {len(labels)} labels have no names (LABEL_0 …) – give them with --label-map FILE, "
@@ -65,6 +70,10 @@ class Decoder:
         viterbi = aggregation == "viterbi"
         constraints = Constraints.of([scheme.split(label) for label in labels], biases) if viterbi else None
         return cls(labels, scheme, aggregation, constraints, chain.under(constraints) if chain and constraints else chain)
+
+    def chosen(self, logits: Array) -> Array:
+        """What each row says by itself, (rows,): the id of its most probable label."""
+        return np.asarray(logits.argmax(axis=-1))
 
     def spans(self, encoded: Encoded, logits: Array, encoder: TextEncoder) -> list[Span]:
         """Spans of one document in order. logits: float32 (tokens, labels), one row for each token of `encoded`.

@@ -1,7 +1,7 @@
 """Layouts: how an OpenMed artifact, or another checkpoint, lays out tensors that a family has otherwise – as tables, read both ways.
 
 Most families need none: there a name is another name, or has a prefix. Values are never changed on the way into an
-artifact, so what is written is what was read, bit for bit.
+artifact, so what is written is what was read, bit for bit – but for sums, of which only the sum counts.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ class Layout:
     """Names are as `weights.renamed` takes them, `{i}` for the layer.
 
     names: {the artifact's: ours}. joined: {one of ours that an artifact has: those of ours that stand in it, one below the
-    other}. scaled: {whole name that a table gives a tensor in another unit: (ours, the factor between them)}; float32.
+    other}. scaled: {whole name that a table gives a tensor in another unit: (ours, the factor between them)}; float32. summed: {one of ours: whole names of those a checkpoint may have in its
+    place, to be added up}; float32, and so in the artifact too.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scaled: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    summed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def stored_name(self, name: str) -> str:
         """What a tensor of ours is called in an artifact."""
@@ -58,6 +60,12 @@ class Layout:
                     result[f"{one}.{part}"] = StoredTensor(tensor.name, tensor.dtype, tensor.array[first:last])
             else:
                 result[name] = tensor
+        for ours, addends in self.summed.items():
+            found = [result[one] for one in addends if one in result]
+            if len(found) == len(addends) and all(one.shape == found[0].shape and one.dtype in FLOATING for one in found):
+                for one in addends:
+                    del result[one]
+                result[ours] = StoredTensor(found[0].name, "F32", np.sum([one.float32() for one in found], axis=0))
         return result
 
     def put_together(self, tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:

@@ -24,7 +24,7 @@ from .safetensors import Array
 SPACE_MARKS = ("Ġ", "▁")
 """How byte-level and SentencePiece-like vocabularies write a space."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class TextEncoder:
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """Content tokens of each text, in order. Raises ModelError where the tokenizers library fails."""
         # A lone surrogate has no UTF-8; U+FFFD is one code point too, so offsets stay true.
-        valid = [_SURROGATE.sub("\ufffd", text) for text in texts]
+        valid = [SURROGATE.sub("\ufffd", text) for text in texts]
         try:
             encodings = self.tokenizer.encode_batch(valid, add_special_tokens=False)
         except BaseException as error:  # a panic of the library is no Exception, and its message quotes the text

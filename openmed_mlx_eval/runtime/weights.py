@@ -47,6 +47,17 @@ class Matrix:
             return self.values.shape
         return (*self.values.shape[:-1], self.values.shape[-1] * 32 // self.quantization.bits)
 
+    def columns(self, first: int, last: int) -> Matrix:
+        """The same outputs of some inputs alone; dequantised where no group of them ends at `first` or `last`."""
+        if self.quantization is None or self.scales is None or self.biases is None:
+            return Matrix(_columns(self.values, first, last))
+        bits, group = self.quantization.bits, self.quantization.group_size
+        if first % group or last % group:
+            return Matrix(StoredTensor(self.values.name, "F32", np.ascontiguousarray(self.float32()[:, first:last])))
+        words = _columns(self.values, first * bits // 32, last * bits // 32)
+        scales, biases = (_columns(part, first // group, last // group) for part in (self.scales, self.biases))
+        return Matrix(words, scales, biases, self.quantization)
+
     def float32(self, rows: Array | slice | int = slice(None)) -> Array:
         """Values as float32, dequantised where need be; of the named rows alone if given."""
         if self.quantization is None or self.scales is None or self.biases is None:
@@ -60,6 +71,10 @@ class Matrix:
         levels += self.biases.float32(rows)[..., None]
         flat: Array = levels.reshape(*words.shape[:-1], -1)
         return flat
+
+
+def _columns(stored: StoredTensor, first: int, last: int) -> StoredTensor:
+    return StoredTensor(stored.name, stored.dtype, np.ascontiguousarray(stored.array[:, first:last]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +241,14 @@ def renamed(
 
 
 def translated(name: str, names: Mapping[str, str]) -> str:
-    """A tensor's name by a table such as `renamed` takes; a name it does not know is only given today's last part."""
+    """A tensor's name by a table such as `renamed` takes; a name it does not know is only given today's last part.
+
+    A number that stands for no layer, but for a place in a torch.nn.Sequential, is a part of the table's name.
+    """
     pattern, number = numbered(name)
     stem, _, part = pattern.rpartition(".")
-    found = names.get(pattern) or f"{names.get(stem, stem)}.{_PARTS.get(part, part)}"
+    exact = name.removesuffix(f".{part}")
+    found = names.get(pattern) or f"{names.get(exact) or names.get(stem, stem)}.{_PARTS.get(part, part)}"
     return found.replace("{i}", number)
 
 

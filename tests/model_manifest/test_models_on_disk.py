@@ -12,6 +12,7 @@ import pytest
 import small_corpora
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from runtime.tiny_gliner import GOLDEN
 
 from openmed_mlx_eval.converters import Options, convert
 from openmed_mlx_eval.errors import EvaluationError, ModelError, UsageError
@@ -52,6 +53,13 @@ def test_an_entry_says_what_the_checkpoint_says(model: Path) -> None:
     assert (entry.name, entry.family, entry.window, entry.dtype, entry.tag_scheme) == ("tiny", "bert", 40, "float32", "IOB")
     assert (entry.labels, entry.formats, entry.repository) == (("ANATOMY", "NAME"), ("safetensors",), None)
     assert entry.files == hashed(model) and set(entry.files) == {path.name for path in model.iterdir()}
+
+
+def test_an_entry_of_a_model_that_is_given_its_labels_has_none(tmp_path: Path) -> None:
+    snapshot = snapshot_in(tmp_path / "hub", GOLDEN / "bert")
+    entry = described(snapshot, NOBODY)
+    assert (entry.family, entry.task, entry.labels, entry.tag_scheme) == ("gliner-uni-encoder-span", "zero-shot-ner", None, None)
+    assert located(Entry("a", repository="Owner/tiny-tagger"), NOBODY, tmp_path / "hub") == snapshot
 
 
 def test_an_entry_of_an_artifact_has_its_bits_and_its_source(model: Path, tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def test_links_out_of_the_directory_are_refused(tmp_path: Path, name: str) -> No
         ({"format": "gguf"}, "not format openmed-mlx"),
         ({"format_version": 3}, "version 1 or 2"),
         ({"format_version": [2]}, "version 1 or 2"),
-        ({"task": "text-generation"}, "not token-classification"),
+        ({"task": "text-generation"}, "its task is none of token-classification, zero-shot-ner"),
         ({"preferred_weights": "weights.npz", "fallback_weights": []}, "none of its weights"),
         ({"fallback_weights": "weights.npz"}, "fallback_weights is not a list"),
         ({"preferred_weights": {"a": 1}}, "no file name"),

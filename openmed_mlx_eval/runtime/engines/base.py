@@ -174,6 +174,22 @@ class Ops(Protocol):
         """(x, inputs) → each sequence read from its start and from its own end: (…, width) → (…, 2·hidden), a new tensor.
 
         Hochreiter and Schmidhuber 1997 with forget gates, as torch.nn.LSTM has it. directions: forwards, then
-        backwards, the layers of the input (4·hidden, width) and of the state (4·hidden, hidden), each with one bias;
-        rows are the gates i, f, g, o.
+        backwards, the layers of the input (4·hidden, width) and of the state (4·hidden, hidden), with one bias each, or
+        one for both; rows are the gates i, f, g, o.
+        """
+
+    # What models that score spans need.
+
+    def chosen(self, inputs: Inputs, places: Sequence[Array]) -> Inputs:
+        """Some tokens of each sequence as sequences of their own: a batch whose ids are the rows of x that they have in `inputs`.
+
+        So x[chosen.ids] are those tokens' rows. places: int32, one array for each sequence, none empty.
+        """
+
+    def span_scorer(self, output: Linear, width: int) -> Callable[[Any, Any, Any, Inputs], Any]:
+        """(starts, ends, labels, inputs) → labels·output(relu(startᵢ + endⱼ)) for i ≤ j < i + width, (tokens, width · labels).
+
+        starts, ends: (tokens, d). labels: (sequences · labels, outputs), each sequence's own. Column k · labels + c has the
+        score of label c for the span of k + 1 tokens from a row on; beyond its sequence's end it is of no meaning. The
+        product with the labels is made before that with the spans, of which there are many more.
         """

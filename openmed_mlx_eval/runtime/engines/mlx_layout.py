@@ -57,6 +57,12 @@ def padded(ids: Sequence[Array], positions: Sequence[Array], *, few_shapes: bool
     return Inputs(mx.array(table[0].reshape(-1)), mx.array(table[1].reshape(-1)), Padded(rows, longest, mask), lengths)
 
 
+def chosen(inputs: Inputs, places: Sequence[Array]) -> Inputs:
+    """See `engines.base.Ops`; never rounded up to a bucket, since only what is not compiled chooses."""
+    rows = [sequence * inputs.layout.length + some for sequence, some in enumerate(places)]
+    return padded(rows, rows, few_shapes=False)
+
+
 def on_host(x: Any, inputs: Inputs) -> Array:
     """Rows of the real tokens, float32. The one place where the host waits for the device."""
     rows = np.array(x.astype(mx.float32)).reshape(inputs.layout.sequences, inputs.layout.length, *x.shape[1:])

@@ -23,8 +23,9 @@ from .mlx_bands import Band, band, banded_attention
 from .mlx_device import begin, compiles, limit_memory
 from .mlx_experts import mixture
 from .mlx_globals import GlobalTokens, global_attention
-from .mlx_layout import Padded, attend, heads_first, on_host, padded, shape, tokens_first
+from .mlx_layout import Padded, attend, chosen, heads_first, on_host, padded, shape, tokens_first
 from .mlx_recurrent import lstm
+from .mlx_spans import span_scorer
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
@@ -86,11 +87,7 @@ class MlxOps:
             table = self._tensor(matrix.values)
             return lambda ids: mx.take(table, ids, axis=0)
         words, scales, biases, how = self._quantized((matrix,))
-
-        def look_up(ids: Any) -> Any:
-            return mx.dequantize(words[ids], scales[ids], biases[ids], **how).astype(self._dtype)
-
-        return look_up
+        return lambda ids: mx.dequantize(words[ids], scales[ids], biases[ids], **how).astype(self._dtype)
 
     def row(self, matrix: Matrix, index: int) -> Any:
         return self.embedding(matrix)(mx.array([index]))[0]
@@ -234,6 +231,12 @@ class MlxOps:
         projections = [self._sum_of_biases(*layers) for layers in directions]
         states = _made(mx.stack([self.table(states.matrices[0]).T for _, states in directions]))
         return lstm(projections, states)
+
+    def chosen(self, inputs: Inputs, places: Sequence[Array]) -> Inputs:
+        return chosen(inputs, places)
+
+    def span_scorer(self, output: Linear, width: int) -> Callable[[Any, Any, Any, Inputs], Any]:
+        return span_scorer(self.table(output.matrices[0]), self._tensor(output.biases[0]), width)
 
     def _sum_of_biases(self, inputs: Linear, states: Linear) -> Op:
         """The product of `inputs` alone, with the biases of both."""

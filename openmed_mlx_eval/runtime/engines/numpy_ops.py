@@ -23,6 +23,7 @@ from .numpy_experts import mixture
 from .numpy_globals import GlobalTokens, global_attention
 from .numpy_layout import BLOCK, Group, blocks, pieces
 from .numpy_recurrent import Lstm
+from .numpy_spans import SpanScorer
 
 
 class NumpyOps:
@@ -208,6 +209,14 @@ class NumpyOps:
 
     def lstm(self, directions: Sequence[tuple[Linear, Linear]]) -> Lstm:
         return Lstm.of(directions)
+
+    def chosen(self, inputs: Inputs, places: Sequence[Array]) -> Inputs:
+        starts = np.cumsum((0, *inputs.lengths[:-1]))
+        rows = [start + some for start, some in zip(starts, places, strict=True)]
+        return self.inputs(rows, rows)
+
+    def span_scorer(self, output: Linear, width: int) -> SpanScorer:
+        return SpanScorer(output.matrices[0].float32(), output.biases[0].float32(), width)
 
 
 def _layer_norm(norm: Norm, epsilon: float) -> Callable[[Array], None]:

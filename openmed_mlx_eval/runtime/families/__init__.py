@@ -8,6 +8,7 @@ from .bert import BERT, DISTILBERT, ELECTRA, ROBERTA
 from .bilstm_crf import BILSTM_CRF
 from .deberta_v2 import DEBERTA_V2
 from .eurobert import EUROBERT
+from .gliner import GLINER
 from .longformer import LONGFORMER
 from .modernbert import MODERNBERT
 from .privacy_filter import PRIVACY_FILTER
@@ -15,6 +16,7 @@ from .qwen3 import QWEN3
 
 FAMILIES: tuple[Family, ...] = (
     BERT, DISTILBERT, ELECTRA, ROBERTA, MODERNBERT, QWEN3, EUROBERT, DEBERTA_V2, PRIVACY_FILTER, LONGFORMER, BILSTM_CRF,
+    GLINER,
 )  # fmt: skip
 
 

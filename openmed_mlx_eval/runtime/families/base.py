@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...errors import ModelError
-from ..engines.base import Inputs, Ops
+from ..engines.base import Ops
 from ..layouts import Layout
 from ..safetensors import Array
 from ..weights import Checkpoint, numbered
 
 Config = Mapping[str, Any]
 HEADS = ("classifier.", "head.")
-Network = Callable[[Inputs], Any]
+Network = Callable[[Any], Any]
+"""Of Inputs, or of what a task's models are given in their place (gliner.SpanInputs)."""
+TOKEN_CLASSIFICATION = "token-classification"
 
 
 class Sight(NamedTuple):
@@ -50,7 +52,7 @@ class Family:
     linear chain's tensors, which then decodes (`runtime.crf`). sight: config → what each layer's tokens attend to. chosen:
     config → how many of `stacks`' experts a token is given to. seldom: layers that few tokens go through, if any;
     `{i}` for the layer number. compiles: config → whether the network is one graph for all batches of a shape, and
-    reads no values on the host.
+    reads no values on the host. task: what its models are for, as an openmed-mlx.json has it.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Family:
     sight: Callable[[Config], Sequence[Sight]] = whole_sight
     chosen: Callable[[Config], int] = lambda config: 1
     seldom: tuple[str, ...] = ()
+    task: str = TOKEN_CLASSIFICATION
     compiles: Callable[[Config], bool] = lambda config: True
 
     def stored_name(self, name: str) -> str:

@@ -123,20 +123,25 @@ class Embeddings:
         return x if self.project is None else self.project(x)
 
 
-def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
-    """The forward function: inputs → logits (…, labels)."""
+def encoder(ops: Ops, weights: Checkpoint, config: Config) -> Network:
+    """inputs → the last layer's (…, hidden)."""
     c = BertConfig.of(config)
     embeddings = Embeddings(ops, weights, c)
     layers = [Layer(ops, weights, f"encoder.layers.{i}", c) for i in range(c.layers)]
-    classifier = ops.linear(weights.linear("classifier"))
 
     def forward(inputs: Inputs) -> Any:
         x = embeddings(inputs)
         for layer in layers:
             x = layer(x, inputs)
-        return classifier(x)
+        return x
 
     return forward
+
+
+def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
+    """The forward function: inputs → logits (…, labels)."""
+    encode, classifier = encoder(ops, weights, config), ops.linear(weights.linear("classifier"))
+    return lambda inputs: classifier(encode(inputs))
 
 
 def positions_from_zero(config: Config, ids: Array) -> Array:

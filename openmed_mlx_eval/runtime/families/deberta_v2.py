@@ -220,8 +220,8 @@ class Convolution:
         return self.norm(self.activation(self.convolution(x, inputs)), layer_output)
 
 
-def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
-    """The forward function: inputs → logits (…, labels)."""
+def encoder(ops: Ops, weights: Checkpoint, config: Config) -> Network:
+    """inputs → the last layer's (…, hidden)."""
     c = DebertaConfig.of(config)
     relative = ops.table(weights.matrix("encoder.rel_embeddings")) if c.relative else None
     if c.relative and c.norm_relative:
@@ -229,7 +229,6 @@ def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
     embeddings = Embeddings(ops, weights, c)
     layers = [Layer(ops, weights, f"encoder.layer.{i}", c, relative) for i in range(c.layers)]
     convolution = Convolution(ops, weights, c) if c.kernel else None
-    classifier = ops.linear(weights.linear("classifier"))
     rows = lru_cache(maxsize=c.positions)(partial(rows_of_distances, c=c))
 
     def forward(inputs: Inputs) -> Any:
@@ -239,9 +238,15 @@ def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
             x = layer(x, inputs, distances)
             if convolution is not None and place == 0:
                 x = convolution(first, x, inputs)
-        return classifier(x)
+        return x
 
     return forward
+
+
+def network(ops: Ops, weights: Checkpoint, config: Config) -> Network:
+    """The forward function: inputs → logits (…, labels)."""
+    encode, classifier = encoder(ops, weights, config), ops.linear(weights.linear("classifier"))
+    return lambda inputs: classifier(encode(inputs))
 
 
 def _window(config: Config) -> int:
