@@ -85,7 +85,7 @@ def _layers(lines: Sequence[str]) -> list[_Layer]:
         if kind in ("#T_SP", "#T_CH", "#T_RL"):
             name, *features = rest.split("|")
             is_gold = kind == "#T_SP" and (name.startswith(_ENTITIES) or not name.startswith(_DKPRO))
-            column = sum(len(layer.features) for layer in layers)
+            column = layers[-1].column + len(layers[-1].features) if layers else 0
             layers.append(_Layer(column, tuple(features) or ("",), name.rpartition(".")[2], is_gold))
         elif line.startswith(_TEXT):
             break

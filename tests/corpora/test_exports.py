@@ -218,6 +218,12 @@ def test_webanno_cut_anywhere_is_an_error_but_between_sentences() -> None:
             load("".join([*rows[:5], bad, *rows[6:]]), "webanno")
 
 
+def test_webanno_counts_the_columns_of_many_layers_once() -> None:
+    """Found by fuzzing: the columns before a layer were summed anew for each, minutes for a head of a megabyte."""
+    with pytest.raises(InputError, match="no sentence"):
+        load("#FORMAT=WebAnno TSV 3.3\n" + "#T_SP=d\n" * 50_000, "webanno")
+
+
 def test_i2b2_2006_keeps_line_ends_and_the_exact_bounds() -> None:
     content = '<ROOT><RECORD ID="1"><TEXT>\r\nDr <PHI\r\nTYPE="DOCTOR">Amy\r\nQuill </PHI>&amp; co\r\n</TEXT></RECORD></ROOT>'
     corpus = load(content, "i2b2-2006")
