@@ -42,12 +42,21 @@ def document_lines(scores: Iterable[CaseScore]) -> Iterator[str]:
 
 def document_line(ordinal: int, score: CaseScore) -> str:
     """A document's line in documents.jsonl. ordinal: from 0 in the whole corpus, as in predictions.jsonl."""
+    return line_of(ordinal, counts_of(score))
+
+
+def line_of(ordinal: int, counts: str) -> str:
+    """As document_line, from what counts_of gave."""
+    return f'{{"document":{ordinal},{counts}'
+
+
+def counts_of(score: CaseScore) -> str:
+    """The end of a document's line, after its ordinal: the same for all documents that count alike."""
     labels = {
         label: _filled(counts) | _filled(score.coverage.by_label.get(label, NOTHING))
         for label, counts in sorted(score.spans.by_label.items())
     }
     row = {
-        "document": ordinal,
         "length": score.spans.length,
         "labels": labels,
         "invalid": dict(sorted(score.spans.invalid.items())),
@@ -56,7 +65,7 @@ def document_line(ordinal: int, score: CaseScore) -> str:
         "critical": {category: list(counts) for category, counts in sorted(score.critical.by_category.items())},
     }
     kept = {key: value for key, value in row.items() if value != {}}
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))[1:] + "\n"
 
 
 def _filled(counts: Any) -> dict[str, int]:

@@ -59,12 +59,13 @@ class Observed:
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A document as it was scored: gold and predictions under the names they were scored by. ordinal: from 0 in the whole
-    corpus."""
+    corpus. row: of the tally; equal for documents that count alike."""
 
     ordinal: int
     document: Document
     predicted: tuple[Span, ...]
     score: CaseScore
+    row: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,7 @@ class Scoring:
             categories=gold.categories or None,
         )
         score = score_case(case, ordinal + 1)
-        self._tally.add(score)
-        return Scored(ordinal, gold, spans, score)
+        return Scored(ordinal, gold, spans, score, self._tally.add(score))
 
     def evaluation(self, model_labels: Sequence[str] | None = None, rows: Iterable[Scored] = ()) -> Evaluation:
         """Of the documents until now. model_labels: the labels the model can give at all; gold labels outside them are
@@ -207,6 +207,7 @@ def _left_out(gold: int, others: int, rule: str) -> Iterable[Warning]:
         yield Warning("nested_spans_left_out", gold + others, what)
 
 
+_NO_VALUES: Mapping[str, str] = {}
 SINGLE = "(single documents)"
 """Under this name come all documents whose value no other one has: such a value may name a patient."""
 
@@ -235,7 +236,9 @@ class SliceValues:
             if scored:
                 self._scored.add(key)
 
-    def of(self, document: Document) -> dict[str, str]:
+    def of(self, document: Document) -> Mapping[str, str]:
+        if not self._asked:
+            return _NO_VALUES
         return {key: value if self._often[key][value] > 1 else SINGLE for key, value in self._values(document)}
 
     def check(self) -> None:

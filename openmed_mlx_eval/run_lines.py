@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from .document_scores import FORMAT as DOCUMENTS
-from .document_scores import document_line
+from .document_scores import counts_of, line_of
 from .evaluation import Scored
 from .predictions import FORMAT as PREDICTIONS
 from .predictions import prediction_line
@@ -18,9 +18,27 @@ from .shard_file import shard_line
 
 Line = Callable[[Scored], str]
 
+MOST_KNOWN = 4096
+
+
+class _DocumentLines:
+    """Lines of documents.jsonl; what documents that count alike have in common is written out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, str] = {}
+
+    def __call__(self, row: Scored) -> str:
+        counts = self._known.get(row.row)
+        if counts is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            counts = self._known[row.row] = counts_of(row.score)
+        return line_of(row.ordinal, counts)
+
+
 OF_EVERY_RUN: Mapping[str, Line] = {
     f"{PREDICTIONS}.jsonl": lambda row: prediction_line(row.ordinal, row.predicted),
-    DOCUMENTS: lambda row: document_line(row.ordinal, row.score),
+    DOCUMENTS: _DocumentLines(),
 }
 OF_A_SHARD: Mapping[str, Line] = {**OF_EVERY_RUN, SHARD: lambda row: shard_line(row.ordinal, row.score)}
 """{file name: a document's line in it}; a shard's own file has one line before those."""

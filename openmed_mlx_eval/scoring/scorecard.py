@@ -108,12 +108,12 @@ def score_document(gold: Sequence[Span], predicted: Sequence[Span], length: int)
 
 def score_spans(sides: Sides, invalid: Sequence[tuple[str, str]], length: int) -> DocumentScore:
     """Score one document: its checked spans, and (label, reason) of each prediction that cannot stand."""
-    support = Counter(map(_LABEL, sides.gold))
+    support = Counter(map(_LABEL, sides.gold)) if sides.gold else _NONE
+    if not (sides.predicted or invalid):
+        return DocumentScore(1, length, {label: LabelScore(count) for label, count in support.items()})
     predictions = Counter(map(_LABEL, sides.predicted))
     if invalid:
         predictions.update(label for label, _ in invalid)
-    if not predictions:
-        return DocumentScore(1, length, {label: LabelScore(count) for label, count in support.items()})
     gold, predicted = sides.gold_left, sides.predicted_left
     matches: dict[str, Matches] = {}
     equal, alike = list(map(_LABEL, sides.same)), []  # labels of pairs of equal spans, and of pairs of one label
@@ -155,6 +155,7 @@ def score_spans(sides: Sides, invalid: Sequence[tuple[str, str]], length: int) -
 
 
 _LABEL = itemgetter(2)
+_NONE: Counter[str] = Counter()
 
 
 def scorecard(score: DocumentScore) -> dict[str, Any]:

@@ -85,12 +85,13 @@ class Tally:
         self._support = 0
         self._unusable: Counter[str] = Counter()
 
-    def add(self, score: CaseScore) -> None:
-        """One document's."""
+    def add(self, score: CaseScore) -> bytes:
+        """One document's. Returns its row, which is that of all documents that count alike."""
         self.documents += 1
         if self.unmet:
             self.unmet.difference_update(score.keys)
-        self._rows[self._packed(score)] += 1
+        row = self._packed(score)
+        self._rows[row] += 1
         self.missed += score.critical.missed
         confidences = score.confidences
         self._support += confidences.support
@@ -102,6 +103,7 @@ class Tally:
                 columns.labels += labels
                 columns.confidences += values
                 columns.right += right
+        return row
 
     def _packed(self, score: CaseScore) -> bytes:
         spans, coverage = score.spans, score.coverage
