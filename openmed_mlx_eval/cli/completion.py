@@ -48,7 +48,8 @@ def _names(context: click.Context, begun: str) -> list[CompletionItem]:
 
 OFFERS: Mapping[str, Offer] = {
     **dict.fromkeys(
-        ("PATH", "FILE", "FILE|none", "NUMBER|FILE", "OLD.json", "GOLD", "PREDICTIONS", "CORPUS", "A B [MORE]..."), _files
+        ("PATH", "FILE", "FILE|none", "NUMBER|FILE", "A,B|FILE", "OLD.json", "GOLD", "PREDICTIONS", "CORPUS", "A B [MORE]..."),
+        _files,
     ),
     **dict.fromkeys(("DIR", "RUN", "RUN...", "OUT", "compare A", "compare B"), _folders),
     **dict.fromkeys(("DIR|NAME", "MODELS...|FILE.toml", "SRC", "parity A", "parity B", "verify DIR"), _models),
