@@ -9,6 +9,7 @@ from pathlib import Path
 from .errors import UsageError
 
 OPTION = "--gliner-labels"
+_SUFFIXES = (".txt", ".json", ".jsonl", ".csv", ".tsv", ".lst")
 MOST_CHARACTERS = 200
 """Of a label: a name or a short description, not a text that was pasted in its place."""
 
@@ -41,7 +42,11 @@ def asked_labels(value: str | Sequence[str]) -> tuple[str, ...]:
 
 def _split(value: str) -> list[str]:
     try:
+        if value.strip() and Path(value).is_dir():
+            raise UsageError(f"{OPTION}: that is a folder – give labels, or a file with one a line")
         if not Path(value).is_file():
+            if _means_a_file(value):
+                raise UsageError(f"{OPTION}: no such file – check its spelling, or give labels by commas")
             return value.split(",")
         text = Path(value).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -50,4 +55,13 @@ def _split(value: str) -> list[str]:
         if isinstance(error, PermissionError):
             raise UsageError(f"{OPTION}: the file cannot be read ({error.strerror})") from None
         return value.split(",")
-    return [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
+    if any(line.lstrip()[:1] in ("{", "[", "<") or "\t" in line.strip() for line in lines):
+        raise UsageError(f"{OPTION}: the file holds JSON, XML or columns – write one label a line")
+    return lines
+
+
+def _means_a_file(value: str) -> bool:
+    """By its look alone: a path would else become a label, and stand in the report."""
+    path = Path(value)
+    return "," not in value and (path.is_absolute() or value.startswith((".", "~")) or path.suffix.lower() in _SUFFIXES)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from .benchmark import Progress, RunOptions, prepared
-from .errors import UsageError
+from .errors import EvaluationError, UsageError
 from .reporting.report import to_json
 from .run_cache import RunCache
-from .run_journal import RunJournal
+from .run_journal import NO_FILE, RunJournal
 from .run_lines import WaitingLines
 from .saved_runs import REPORT
+
+CACHE_OR_COLD_START = "--cold-start measures this machine now, and --cache gives what was measured before – leave one out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def kept_run(
     Documents are scored one by one and not held. Other parameters and errors as `run`'s.
     """
     if cache is not None and options.cold_start:
-        raise UsageError("--cold-start measures this machine now, and --cache gives what was measured before – leave one out")
+        raise UsageError(CACHE_OR_COLD_START)
     say = say or (lambda note: None)
     store = None if cache is None else RunCache(cache)
     made = prepared(options, started=started)
@@ -55,10 +57,10 @@ def kept_run(
             return
         if store.holds(made.key):
             say("what the cache has of this run is damaged; it is made anew")
-    journal = None if folder is None else RunJournal(Path(folder), made.key)
+    journal = None if folder is None else RunJournal(Path(folder), made.key, made.part.scored, made.classifier.entity_labels)
     for note in journal.notes if journal is not None else ():
         say(note)
-    place = folder if store is None else store.path
+    place = folder if folder is not None or store is None else store.path
     if place is None:
         yield KeptRun(made.result(lambda row: None, progress=progress).report, {})
         return
@@ -69,12 +71,15 @@ def kept_run(
             if journal is not None and journal.begun:
                 say("the documents that are done are in the journal; the same command goes on from there")
             raise
-        if journal is not None and journal.failure is not None:
+        if journal is not None and journal.failure not in (None, NO_FILE):
             say(f"the journal could not be written ({journal.failure}); the run would have begun anew after a kill")
-        lines = result.files(waiting)
+        yield KeptRun(result.report, result.files(waiting))
         if store is not None:
-            kept = store.put(made.key, {REPORT: [to_json(result.report)], **lines})
-            lines = {name: [text] for name, text in kept.items() if name != REPORT}
-        yield KeptRun(result.report, lines)
+            try:
+                kept = {name: "".join(lines) for name, lines in result.files(waiting).items()}
+                store.put(made.key, {REPORT: to_json(result.report), **kept})
+            except (EvaluationError, OSError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                say(f"the run was not kept in the cache: {reason}")
     if journal is not None:
         journal.remove()

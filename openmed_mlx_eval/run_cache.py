@@ -6,8 +6,9 @@ An entry that is not as it was written is none, and is made anew.
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -45,18 +46,25 @@ class RunCache:
 
     def holds(self, key: RunKey) -> bool:
         """Whether something stands where the run of this key would be."""
-        return (self.path / digest_of(key)).exists()
+        return os.path.lexists(self.path / digest_of(key))
 
-    def put(self, key: RunKey, files: Mapping[str, Iterable[str]]) -> dict[str, str]:
-        """Keep a run and give its files back, as `get` would. Raises EvaluationError where the disk does not let."""
+    def put(self, key: RunKey, texts: Mapping[str, str]) -> None:
+        """Keep a run: {file name: text}. Raises EvaluationError where the disk does not let; then nothing is kept of it."""
         folder = self.path / digest_of(key)
-        texts = {name: "".join(pieces) for name, pieces in files.items()}
         entry: dict[str, Any] = {"kind": KIND, "version": 1, "key": key}
         entry["files"] = {name: sha256(text.encode("utf-8", "backslashreplace")).hexdigest() for name, text in texts.items()}
-        with suppress(OSError):
-            shutil.rmtree(folder)
+        _remove(folder)
         try:
             RunFolder(folder).write({**{name: [text] for name, text in texts.items()}, ENTRY: [json.dumps(entry)]})
         except (EvaluationError, UsageError):
-            raise EvaluationError("--cache: the run could not be kept there – make room, or leave --cache out") from None
-        return texts
+            _remove(folder)
+            raise EvaluationError("the folder cannot be written to – make room, or leave --cache out") from None
+
+
+def _remove(path: Path) -> None:
+    """Whatever stands in an entry's place."""
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from .run_key import RunKey, differences
 from .spans import Span
 
 NAME = "journal.jsonl"
+NO_FILE = "not a file"
 KIND = "openmed-mlx-eval/journal"
 
 
@@ -27,13 +28,19 @@ class RunJournal:
     written, None while it is.
     """
 
-    def __init__(self, folder: Path, key: RunKey) -> None:
+    def __init__(self, folder: Path, key: RunKey, most: int, labels: Collection[str]) -> None:
+        """most: documents of the run. labels: those that its model gives; what else a journal holds is damage."""
         self.documents = 0
+        self._most, self._labels = most, frozenset(labels)
         self.notes: list[str] = []
         self.failure: str | None = None
         self._path, self._key = folder / NAME, json.loads(json.dumps(key))
         self._whole = 0
         try:
+            if self._path.is_symlink() or (self._path.exists() and not self._path.is_file()):
+                self.notes.append("what lies in the journal's place is no file of this program; the run has no journal")
+                self.failure = NO_FILE
+                return
             self._find_end()
         except FileNotFoundError:
             pass
@@ -49,12 +56,13 @@ class RunJournal:
             return
         differing = differences(self._key, head["key"])
         if differing:
-            what = f"the journal in the output folder is of another run ({', '.join(differing)} differ)"
+            word = "differs" if len(differing) == 1 else "differ"
+            what = f"the journal in the output folder is of another run ({', '.join(differing)} {word})"
             self.notes.append(f"{what}; everything is done anew")
             return
         self._whole = len(_line(head))
         for batch, end in lines:
-            if _spans(batch) is None:
+            if self._spans(batch) is None or self.documents + len(batch) > self._most:
                 break
             self.documents += len(batch)
             self._whole = end
@@ -78,7 +86,7 @@ class RunJournal:
         """The spans of each document that is done, in order."""
         waiting = self.documents
         for batch, _ in islice(self._lines(), 1, None) if waiting else ():
-            yield from _spans(batch) or []
+            yield from self._spans(batch) or []
             waiting -= len(batch)
             if not waiting:
                 return
@@ -98,6 +106,21 @@ class RunJournal:
             self._whole += len(written)
         except OSError as error:
             self.failure = error.strerror or "unknown reason"
+            if not self._whole:
+                self.remove()  # half a first line is nobody's journal
+
+    def _spans(self, batch: Any) -> list[list[Span]] | None:
+        """None for what is no batch of this model."""
+        try:
+            made = [[Span(*span) for span in spans] for spans in batch]
+        except TypeError:
+            return None
+        return made if all(map(self._stands, chain.from_iterable(made))) else None
+
+    def _stands(self, span: Span) -> bool:
+        start, end, score = span.start, span.end, span.score
+        offsets = type(start) is type(end) is int and 0 <= start <= end
+        return offsets and span.label in self._labels and (score is None or (type(score) is float and 0 <= score <= 1))
 
     @property
     def begun(self) -> bool:
@@ -105,6 +128,8 @@ class RunJournal:
         return self._whole > 0 and self.failure is None
 
     def remove(self) -> None:
+        if self.failure == NO_FILE:
+            return
         with suppress(OSError):
             self._path.unlink()
 
@@ -123,16 +148,3 @@ def _value(line: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _spans(batch: Any) -> list[list[Span]] | None:
-    """None for what is no batch."""
-    try:
-        made = [[Span(*span) for span in spans] for spans in batch]
-    except TypeError:
-        return None
-    return (
-        made
-        if all(type(span.start) is type(span.end) is int and type(span.label) is str for one in made for span in one)
-        else None
-    )

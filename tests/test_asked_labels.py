@@ -60,3 +60,29 @@ def test_what_is_no_file_of_labels(tmp_path: Path, content: bytes, said: str) ->
     with pytest.raises(UsageError, match=said) as raised:
         asked_labels(str(path))
     assert "QZX" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["/home/ann/Quill-1970", "./Quill", "../Quill", "Quill-1970.txt", "Quill/labels.jsonl", "~/Quill"]
+)
+def test_a_path_that_is_not_there_is_no_label(value: str) -> None:
+    """It became one, and stood in the report."""
+    with pytest.raises(UsageError, match="no such file") as caught:
+        asked_labels(value)
+    assert "Quill" not in str(caught.value)
+
+
+def test_labels_that_look_a_little_like_paths_stay_labels(tmp_path: Path) -> None:
+    assert asked_labels("and/or") == ("and/or",)
+    assert asked_labels("date.,Dr.") == ("date.", "Dr.")
+    with pytest.raises(UsageError, match="that is a folder"):
+        asked_labels(str(tmp_path))
+
+
+@pytest.mark.parametrize("line", ['{"text": "Quill"}', "[1]", "<a>", "lung\tB-Anatomy"])
+def test_a_corpus_is_no_file_of_labels(tmp_path: Path, line: str) -> None:
+    """Its lines became labels, and text stood in the report."""
+    path = tmp_path / "labels.txt"
+    path.write_text(f"person\n{line}\n", "utf-8")
+    with pytest.raises(UsageError, match="the file holds JSON, XML or columns"):
+        asked_labels(str(path))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -154,13 +156,11 @@ def test_a_changed_option_starts_anew_and_says_which(corpus, tiny_model, tmp_pat
             finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), tmp_path)
     said: list[str] = []
     report = finished(RunOptions(model=str(tiny_model), corpus=str(corpus), **changed), tmp_path, said)
-    assert said == [f"the journal in the output folder is of another run ({named} differ); everything is done anew"]
+    assert said == [f"the journal in the output folder is of another run ({named} differs); everything is done anew"]
     assert report["corpus"]["documents_scored"] == changed.get("limit", 40)
 
 
 def test_a_changed_corpus_or_model_starts_anew_and_a_moved_one_does_not(corpus, tiny_model, tmp_path, whole):
-    import shutil
-
     def broken(model: Path, notes: Path, folder: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             broken_after(patch, 12)
@@ -206,8 +206,12 @@ def test_a_journal_holds_no_text(corpus, tiny_model, tmp_path):
         assert word not in journal
 
 
+def journal_in(folder: Path, most: int = 99) -> RunJournal:
+    return RunJournal(folder, KEY, most, ("A", "B", "Ω\u2028"))
+
+
 SPANS = st.lists(
-    st.builds(Span, st.integers(0, 9), st.integers(0, 9), st.sampled_from(["A", "Ω\u2028"]), st.none() | st.floats(0, 1)),
+    st.builds(Span, st.integers(0, 9), st.integers(9, 12), st.sampled_from(["A", "Ω\u2028"]), st.none() | st.floats(0, 1)),
     max_size=3,
 )
 
@@ -216,10 +220,10 @@ SPANS = st.lists(
 @given(st.lists(st.lists(SPANS, min_size=1, max_size=3), max_size=4), st.data())
 def test_a_damaged_journal_gives_what_is_whole(tmp_path_factory, batches, data):
     folder = tmp_path_factory.mktemp("journal")
-    journal = RunJournal(folder, KEY)
+    journal = journal_in(folder)
     for batch in batches:
         journal.add(batch)
-    again = RunJournal(folder, KEY)
+    again = journal_in(folder)
     assert list(again.done()) == [spans for batch in batches for spans in batch]
     if not batches:
         return
@@ -233,30 +237,58 @@ def test_a_damaged_journal_gives_what_is_whole(tmp_path_factory, batches, data):
         "line": whole + b"00000000 [[]]\n",
     }
     path.write_bytes(broken[damage])
-    read = RunJournal(folder, KEY)
+    read = journal_in(folder)
     expected = [spans for batch in batches for spans in batch]
     assert list(read.done()) == expected[: read.documents]
     assert read.documents in [sum(map(len, batches[:n])) for n in range(len(batches) + 1)]
     assert read.notes or damage == "cut"  # between two lines, as a kill between two batches leaves it
     read.add([[Span(1, 2, "B")]])
-    assert list(RunJournal(folder, KEY).done()) == [*expected[: read.documents], [Span(1, 2, "B")]]
+    assert list(journal_in(folder).done()) == [*expected[: read.documents], [Span(1, 2, "B")]]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"null\n", b"{}", b"\xff\xfe", b'00000000 {"kind": 1}\n'])
 def test_a_file_that_is_no_journal(tmp_path, content):
     (tmp_path / NAME).write_bytes(content)
-    journal = RunJournal(tmp_path, KEY)
+    journal = journal_in(tmp_path)
     assert (journal.documents, journal.notes) == (0, ["the journal in the output folder is damaged; everything is done anew"])
     journal.add([[]])
-    assert RunJournal(tmp_path, KEY).documents == 1
+    assert journal_in(tmp_path).documents == 1
 
 
-def test_a_folder_in_the_journals_place(tmp_path):
-    (tmp_path / NAME).mkdir()
-    journal = RunJournal(tmp_path, KEY)
-    journal.add([[]])
-    assert journal.failure
-    journal.remove()
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes are POSIX's")
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_no_file_in_the_journals_place_is_left_alone(corpus, tiny_model, tmp_path, kind):
+    """A link was written through, and a pipe waited for."""
+    precious, out = tmp_path / "precious", tmp_path / "out"
+    precious.write_text("precious")
+    out.mkdir()
+    {"folder": Path.mkdir, "link": lambda path: path.symlink_to(precious), "pipe": os.mkfifo}[kind](out / NAME)
+    said: list[str] = []
+    finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), out, said)
+    assert said == ["what lies in the journal's place is no file of this program; the run has no journal"]
+    assert precious.read_text() == "precious"
+    assert os.path.lexists(out / NAME)
+    assert (out / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    "span", [(0, 4, "C", 0.5), (-1, 4, "A", 0.5), (5, 4, "A", 0.5), (0, 4, "A", 7.5), (0, 4, "A", "x"), (0, 4, "A", math.nan)]
+)
+def test_spans_that_no_model_gave_are_damage(tmp_path, span):
+    """A journal that was edited, checksums and all, made an internal error or a wrong number."""
+    journal = journal_in(tmp_path)
+    journal.add([[Span(0, 4, "A", 0.5)], []])
+    journal.add([[Span(*span)]])
+    again = journal_in(tmp_path)
+    assert again.documents == 2
+    assert again.notes[0].startswith("the journal's end is damaged")
+
+
+def test_more_documents_than_the_run_has_are_damage(tmp_path):
+    journal = journal_in(tmp_path)
+    for _ in range(4):
+        journal.add([[], []])
+    assert journal_in(tmp_path, most=7).documents == 6
 
 
 def test_a_full_disk_ends_the_journal_and_not_the_run(corpus, tiny_model, tmp_path, monkeypatch, whole):
@@ -303,13 +335,19 @@ def test_another_run_is_not_taken_from_the_cache(corpus, tiny_model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["report.json", "predictions.jsonl", "entry.json"])
-@pytest.mark.parametrize("damage", ["cut", "gone"])
+@pytest.mark.parametrize("damage", ["cut", "gone", "a file"])
 def test_a_damaged_entry_is_made_anew(corpus, tiny_model, tmp_path, name, damage):
     options = RunOptions(model=str(tiny_model), corpus=str(corpus))
     finished(options, tmp_path / "a", cache=tmp_path / "cache")
     (entry,) = (tmp_path / "cache").iterdir()
     path = entry / name
-    path.write_bytes(path.read_bytes()[:-9]) if damage == "cut" else path.unlink()
+    if damage == "a file":
+        shutil.rmtree(entry)
+        entry.write_text("")
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:-9])
+    else:
+        path.unlink()
     said: list[str] = []
     finished(options, tmp_path / "b", said, cache=tmp_path / "cache")
     assert said == ["what the cache has of this run is damaged; it is made anew"]
@@ -317,6 +355,23 @@ def test_a_damaged_entry_is_made_anew(corpus, tiny_model, tmp_path, name, damage
     said.clear()
     finished(options, tmp_path / "c", said, cache=tmp_path / "cache")
     assert said[0].startswith("the same run is in the cache")
+
+
+def test_a_cache_that_is_full_costs_nobody_the_run(corpus, tiny_model, tmp_path, monkeypatch, whole):
+    """It took the report with it."""
+    real = RunFolder.write
+
+    def write(self: RunFolder, files: Any) -> None:
+        if "entry.json" in files:
+            raise EvaluationError("the results could not be written (No space left on device)")
+        real(self, files)
+
+    monkeypatch.setattr(RunFolder, "write", write)
+    said: list[str] = []
+    finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), tmp_path / "out", said, cache=tmp_path / "cache")
+    assert contents(tmp_path / "out") == whole
+    assert said == ["the run was not kept in the cache: the folder cannot be written to – make room, or leave --cache out"]
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_a_cache_and_a_cold_start_do_not_go_together(corpus, tiny_model, tmp_path):
@@ -348,8 +403,6 @@ def test_two_runs_on_one_folder(tmp_path):
 
 
 def test_a_corpus_that_changes_while_the_model_runs(corpus, tiny_model, tmp_path, monkeypatch):
-    import shutil
-
     notes = Path(shutil.copy(corpus, tmp_path / "notes.jsonl"))
     real = classifier.TokenClassifier._begin
 

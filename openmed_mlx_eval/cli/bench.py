@@ -48,6 +48,7 @@ def command(
     **options: Any,
 ) -> None:
     from ..bench import CorpusChoice, bench
+    from ..kept_run import CACHE_OR_COLD_START
     from ..reporting.bench import bench_section
     from ..reporting.text import print_tables, printable
 
@@ -57,6 +58,8 @@ def command(
         raise UsageError("--corpus is missing – give a corpus, or a file such as night.toml")
     else:
         corpora, chosen = (CorpusChoice(corpus, options["suite"] or "corpus"),), _options(options)
+    if cache is not None and chosen.cold_start:
+        raise UsageError(CACHE_OR_COLD_START)
     with run_folder(output) as folder:
         assert folder is not None  # --output is required
         run_one = partial(_run_one, folder, cache, quiet)

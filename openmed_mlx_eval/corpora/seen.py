@@ -38,7 +38,7 @@ class SeenIds:
 
     def _grow(self) -> None:
         before = self._hashes, self._ordinals
-        size = 8 * 4 * len(self._hashes)
+        size = 8 * 2 * len(self._hashes)
         self._hashes, self._ordinals = array("Q", bytes(size)), array("Q", bytes(size))
         for key, ordinal in zip(*before, strict=True):
             if key:

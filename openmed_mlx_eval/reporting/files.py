@@ -96,7 +96,9 @@ class RunFolder:
                 Path(temporary).replace(self.path / name)
                 del staged[name]
         except OSError as error:
-            raise EvaluationError(f"the results could not be written ({error.strerror}); none of them was left") from None
+            raise EvaluationError(
+                f"the results could not be written ({error.strerror}); none of them was, and what was there before is as it was"
+            ) from None
         finally:
             for temporary in staged.values():
                 with suppress(OSError):

@@ -100,6 +100,6 @@ def test_a_folder_that_takes_no_file_is_a_usage_error(tmp_path: Path, monkeypatc
 def test_a_file_where_a_folder_is_needed_leaves_nothing(tmp_path: Path) -> None:
     """Once what came before it was already in its place."""
     (tmp_path / "sub").write_text("x")
-    with pytest.raises(EvaluationError, match="none of them was left"):
+    with pytest.raises(EvaluationError, match="none of them was, and what was there before is as it was"):
         RunFolder(tmp_path).write({"a.txt": ["a"], "sub/b.txt": ["b"]})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sub"]
