@@ -94,7 +94,7 @@ def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors 
     root = Path(directory)
     if not root.is_dir():
         what = "the model is not a directory" if root.exists() else "no such folder: the model"
-        raise ModelError(f"{what} – give a folder with config.json, *.safetensors and tokenizer.json")
+        raise ModelError(f"{what} – give a folder with config.json, *.safetensors and tokenizer.json, or a name of `models list`")
     manifest_path = root / MANIFEST
     manifest = _manifest(manifest_path) if manifest_path.exists() else None
     task = task_of(root, manifest)
