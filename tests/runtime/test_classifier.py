@@ -259,7 +259,7 @@ def test_threads_end_and_blas_has_its_own_again(folder: Path) -> None:
     from threadpoolctl import threadpool_info
 
     def state() -> Any:
-        return threading.active_count(), [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+        return set(threading.enumerate()), [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
 
     before = state()
     texts = ["left kidney " * 40] * 20
@@ -272,7 +272,9 @@ def test_threads_end_and_blas_has_its_own_again(folder: Path) -> None:
     first.close()
     assert next(second) is not None
     second.close()
-    assert state() == before
+    threads, blas = state()
+    assert threads <= before[0]  # another test's may have ended meanwhile
+    assert blas == before[1]
 
 
 def test_a_document_of_a_megabyte_in_bounded_memory(tmp_path: Path) -> None:
