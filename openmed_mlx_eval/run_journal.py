@@ -113,9 +113,9 @@ class RunJournal:
         """None for what is no batch of this model."""
         try:
             made = [[Span(*span) for span in spans] for spans in batch]
-        except TypeError:
+            return made if all(map(self._stands, chain.from_iterable(made))) else None
+        except TypeError:  # no list of lists, or a label that is a list
             return None
-        return made if all(map(self._stands, chain.from_iterable(made))) else None
 
     def _stands(self, span: Span) -> bool:
         start, end, score = span.start, span.end, span.score

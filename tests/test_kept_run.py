@@ -272,7 +272,16 @@ def test_what_is_no_file_in_the_journals_place_is_left_alone(corpus, tiny_model,
 
 
 @pytest.mark.parametrize(
-    "span", [(0, 4, "C", 0.5), (-1, 4, "A", 0.5), (5, 4, "A", 0.5), (0, 4, "A", 7.5), (0, 4, "A", "x"), (0, 4, "A", math.nan)]
+    "span",
+    [
+        (0, 4, "C", 0.5),
+        (0, 4, ["A"], 0.5),
+        (-1, 4, "A", 0.5),
+        (5, 4, "A", 0.5),
+        (0, 4, "A", 7.5),
+        (0, 4, "A", "x"),
+        (0, 4, "A", math.nan),
+    ],
 )
 def test_spans_that_no_model_gave_are_damage(tmp_path, span):
     """A journal that was edited, checksums and all, made an internal error or a wrong number."""
