@@ -22,10 +22,12 @@ CACHE_OR_COLD_START = "--cold-start measures this machine now, and --cache gives
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """report: report.json as a dict. lines: {name: lines} of the files with a line a document, to be read once."""
+    """report: report.json as a dict. lines: {name: lines} of the files with a line a document, to be read once.
+    written: to be called when the files are, so that what fails after that, as a closed pipe, leaves no journal."""
 
     report: dict[str, Any]
     lines: Mapping[str, Iterable[str]]
+    written: Callable[[], Any] = lambda: None
 
 
 @contextmanager
@@ -73,7 +75,7 @@ def kept_run(
             raise
         if journal is not None and journal.failure not in (None, NO_FILE):
             say(f"the journal could not be written ({journal.failure}); the run would have begun anew after a kill")
-        yield KeptRun(result.report, result.files(waiting))
+        yield KeptRun(result.report, result.files(waiting), journal.remove if journal is not None else lambda: None)
         if store is not None:
             try:
                 kept = {name: "".join(lines) for name, lines in result.files(waiting).items()}

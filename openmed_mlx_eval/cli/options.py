@@ -177,16 +177,23 @@ def run_files(report: Mapping[str, Any], lines: Mapping[str, Iterable[str]]) -> 
 
 
 def deliver(
-    report: Mapping[str, Any], folder: RunFolder | None, lines: Mapping[str, Iterable[str]], *, as_json: bool, quiet: bool
+    report: Mapping[str, Any],
+    folder: RunFolder | None,
+    lines: Mapping[str, Iterable[str]],
+    *,
+    as_json: bool,
+    quiet: bool,
+    written: Callable[[], Any] = lambda: None,
 ) -> None:
     """Files first, so that what was printed is also there; then stdout, then warnings on stderr.
 
-    lines: as in run_files. Raises EvaluationError where the files could not be written; then the report was still printed.
+    lines: as in run_files. written: called when the files are. Raises EvaluationError where the files could not be written; then the report was still printed.
     """
     failure: EvaluationError | None = None
     if folder is not None:
         try:
             folder.write(run_files(report, lines))
+            written()
         except EvaluationError as error:
             failure = error
     if as_json:

@@ -68,7 +68,7 @@ def command(
     with run_folder(output) as folder:
         place = None if folder is None else folder.path
         with kept_run(chosen, place, cache=cache, started=started, **streams(quiet)) as made:
-            deliver(made.report, folder, made.lines, as_json=as_json, quiet=quiet)
+            deliver(made.report, folder, made.lines, as_json=as_json, quiet=quiet, written=made.written)
     hold(made.report, gates)
 
 

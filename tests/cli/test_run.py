@@ -351,3 +351,17 @@ def test_the_two_meddocan_formats_differ_in_the_corpus_block_alone(program, shar
     for report in (brat, xml):
         del report["timing"], report["corpus"]["format"], report["corpus"]["name"], report["corpus"]["sha256"]
     assert brat == xml
+
+
+def test_a_closed_pipe_after_the_files_leaves_no_journal(
+    program, monkeypatch, tiny_model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """`run … | head` left one beside a finished report."""
+
+    def closed(report: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("openmed_mlx_eval.cli.options.print_report", closed)
+    assert program("run", "--model", tiny_model, "--corpus", corpus, "--output", tmp_path / "out").code == 1
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["documents.jsonl", "predictions.jsonl", "report.json", "report.md"]
