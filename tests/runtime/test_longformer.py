@@ -132,9 +132,9 @@ def test_scores_computed_grow_with_the_length_and_not_with_its_square(
 
         original = numpy_bands.softmax_product
 
-        def counted(weights: Any, *others: Any, **more: Any) -> None:
-            computed[0] += weights.size
-            original(weights, *others, **more)
+        def counted(scores: Any, *others: Any, **more: Any) -> None:
+            computed[0] += scores().size
+            original(scores, *others, **more)
 
         monkeypatch.setattr(numpy_bands, "softmax_product", counted)
         monkeypatch.setattr(numpy_globals, "softmax_product", counted)

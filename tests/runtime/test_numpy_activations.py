@@ -21,10 +21,10 @@ def test_gelu_on_the_whole_line() -> None:
     assert (np.abs(found - expected) <= 4e-7 * np.maximum(1, np.abs(expected))).all()
 
 
-@pytest.mark.parametrize("highest", [1.0, 63.0, 65.0, 1e4])
+@pytest.mark.parametrize("highest", [1.0, 40.0, 90.0, 1e4])
 @pytest.mark.parametrize("sunk", [False, True])
 def test_softmax_of_scores_of_any_size(highest: float, sunk: bool) -> None:
-    """Above 64 each row's maximum is subtracted; what is masked counts for nothing either way."""
+    """Where exp of them is out of range, each row's maximum is subtracted; what is masked counts for nothing either way."""
     rng = np.random.default_rng(0)
     scores = rng.uniform(-highest, highest, (2, 3, 5, 7)).astype(np.float32)
     values = rng.normal(0, 1, (2, 3, 7, 4)).astype(np.float32)
@@ -36,11 +36,12 @@ def test_softmax_of_scores_of_any_size(highest: float, sunk: bool) -> None:
     weights = np.exp(shifted - top)
     total = weights.sum(axis=-1, keepdims=True) + (0 if sinks is None else np.exp(sinks - top))
     found = np.empty((2, 3, 5, 4), dtype=np.float32)
-    softmax_product(scores, values, found, mask, sinks)
+    with np.errstate(over="ignore"):
+        softmax_product(lambda: scores + mask, values, found, sinks)
     assert np.abs(found - weights / total @ values).max() < 1e-5
 
 
 def test_no_rows_of_scores_are_no_error() -> None:
     found = np.empty((1, 0, 4), dtype=np.float32)
-    softmax_product(np.empty((1, 0, 7), dtype=np.float32), np.ones((1, 7, 4), dtype=np.float32), found)
+    softmax_product(lambda: np.empty((1, 0, 7), dtype=np.float32), np.ones((1, 7, 4), dtype=np.float32), found)
     assert found.shape == (1, 0, 4)

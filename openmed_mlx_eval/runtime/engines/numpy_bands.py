@@ -6,14 +6,15 @@ single row may not see is masked. So a window of w tokens costs length · w, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..safetensors import Array
 from .base import Inputs
-from .numpy_layout import BLOCK, Group, blocks, cuts
+from .numpy_layout import SCORES, Group, blocks, cuts
 
 LEAST_ROWS, LEAST_ROWS_IN_A_BAND = 128, 32
 """Fewer query rows make products that wait for memory (measured at 2,048 tokens: 32 rows cost a quarter more than 128);
@@ -22,8 +23,9 @@ in a band more rows are more keys that most of them do not see."""
 LEAST_SCORE = np.float32(-60)
 """Below the row's maximum: e⁻⁶⁰ adds nothing in float32, and less would be denormal numbers, which slow the product down."""
 
-SMALL = 64.0
-"""Scores within ±64 need no maximum subtracted before exp: 4096·e⁶⁴ is far from overflow, and e⁻⁶⁴ is no denormal number."""
+LEAST_SUM, MOST_SUM = 1e-20, 1e30
+"""Sums of a row's exponentials within which no maximum need be subtracted: nothing overflows, and what is so small that
+float32 holds it with fewer digits adds nothing."""
 
 UNSEEN = np.float32(-1e30)
 """Finite, and far below any score: exp gives 0."""
@@ -92,37 +94,48 @@ def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | No
         for some_rows, seen, mask in _row_cuts(group.length, heads // key_heads, band.before, band.after):
             cost = (some_rows.stop - some_rows.start) * (seen.stop - seen.start) * (heads // key_heads)
             keys_seen, mask = (seen, mask) if everywhere is None else also_seen(seen, mask, everywhere)
-            for some in cuts(group.count, max(1, BLOCK // (cost * key_heads))):
-                for part in cuts(key_heads, max(1, BLOCK // cost)):
+            for some in cuts(group.count, max(1, SCORES // (cost * key_heads))):
+                for part in cuts(key_heads, max(1, SCORES // cost)):
                     piece, sight = (some, part, slice(None), some_rows), (some, part, slice(None), keys_seen)
-                    weights = np.matmul(queries[piece], keys[sight].swapaxes(-1, -2))
-                    softmax_product(weights, values[sight], context[piece], mask, None if by_head is None else by_head[part])
+                    scores = partial(_scores, queries[piece], keys[sight], mask)
+                    softmax_product(scores, values[sight], context[piece], None if by_head is None else by_head[part])
     return out
 
 
-def softmax_product(weights: Array, v: Array, out: Array, mask: Array | None = None, sinks: Array | None = None) -> None:
-    """softmax(weights + mask)·v into out; weights are overwritten. The row sums divide the product, not the weights.
-
-    sinks: a further logit of each row, by which nothing is added to the product; of weights' shape but for axes of 1.
-    Each row's maximum is subtracted only where a score is not SMALL, which saves two passes of five.
-    """
-    small = (
-        weights.min(initial=0.0) > -SMALL and weights.max(initial=0.0) < SMALL and (sinks is None or np.abs(sinks).max() < SMALL)
-    )
+def _scores(queries: Array, keys: Array, mask: Array | None) -> Array:
+    scores: Array = np.matmul(queries, keys.swapaxes(-1, -2))
     if mask is not None:
-        weights += mask
-    if not small:
+        scores += mask
+    return scores
+
+
+def softmax_product(scores: Callable[[], Array], v: Array, out: Array, sinks: Array | None = None) -> None:
+    """softmax(scores()) · v into out. The row sums divide the product, not the weights.
+
+    scores: called for an array that is overwritten, and again in the rare case that exp of some is out of range: only then
+    is each row's maximum subtracted, which saves two passes of five. sinks: a further logit of each row, by which nothing
+    is added to the product; of the scores' shape but for axes of 1.
+    """
+    weights = scores()
+    total = _exponentials(weights, sinks)
+    if not (total.min(initial=1.0) > LEAST_SUM and total.max(initial=1.0) < MOST_SUM):
+        weights = scores()
         highest = np.maximum.reduce(weights, axis=-1, keepdims=True)
         if sinks is not None:
             highest = np.maximum(highest, sinks)
             sinks = sinks - highest
         weights -= highest
         np.maximum(weights, LEAST_SCORE, out=weights)
-    np.exp(weights, out=weights)
-    product = np.matmul(weights, v)
-    keys = weights.shape[-1]
-    total = (weights.reshape(-1, keys) @ np.ones(keys, dtype=np.float32)).reshape(*weights.shape[:-1], 1)
-    np.divide(product, total if sinks is None else total + np.exp(sinks), out=out)
+        total = _exponentials(weights, sinks)
+    np.divide(np.matmul(weights, v), total, out=out)
+
+
+def _exponentials(scores: Array, sinks: Array | None) -> Array:
+    """exp(scores), in place, and the sum of each row, with that of its sink; (…, 1)."""
+    np.exp(scores, out=scores)
+    keys = scores.shape[-1]
+    total: Array = (scores.reshape(-1, keys) @ np.ones(keys, dtype=np.float32)).reshape(*scores.shape[:-1], 1)
+    return total if sinks is None else total + np.exp(sinks)
 
 
 def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) -> Iterator[tuple[slice, slice, Array | None]]:
@@ -130,7 +143,7 @@ def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) 
     before = None if before is None or before >= length - 1 else before
     after = None if after is None or after >= length - 1 else after
     if before is None or after is None:
-        step = max(LEAST_ROWS, BLOCK // (length * sharing))
+        step = max(LEAST_ROWS, SCORES // (length * sharing))
     else:
         step = max(LEAST_ROWS_IN_A_BAND, (before + after) // 2)
     for rows in cuts(length, step):

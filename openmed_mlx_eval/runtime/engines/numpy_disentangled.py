@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -81,12 +82,16 @@ def disentangled_attention(
         for piece, row_cuts in pieces(group, heads):
             terms = tables.terms(queries[piece], keys[piece], piece[1], near)
             for some in row_cuts:
-                weights = np.matmul(queries[piece][:, :, some], keys[piece].swapaxes(-1, -2))
-                for products, places in terms:
-                    # No place is outside; "clip" skips the check.
-                    weights += products.take(places[some], axis=-1, mode="clip")
-                softmax_product(weights, values[piece], context[piece][:, :, some])
+                scores = partial(_scores, queries[piece][:, :, some], keys[piece], terms, some)
+                softmax_product(scores, values[piece], context[piece][:, :, some])
     return out
+
+
+def _scores(queries: Array, keys: Array, terms: Sequence[tuple[Array, Array]], rows: slice) -> Array:
+    scores: Array = np.matmul(queries, keys.swapaxes(-1, -2))
+    for products, places in terms:
+        scores += products.take(places[rows], axis=-1, mode="clip")  # no place is outside: "clip" skips the check
+    return scores
 
 
 def _by_head(table: Array, heads: int) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -48,6 +49,6 @@ def global_attention(q: Array, k: Array, v: Array, context: Array, tokens: Globa
         rows = slice(group.start, group.start + group.length)
         by_head, keys, values = (x.transpose(1, 0, 2) for x in (queries, k[rows], v[rows]))
         found = np.empty(by_head.shape, dtype=np.float32)
-        softmax_product(np.matmul(by_head, keys.swapaxes(-1, -2)), values, found)
+        softmax_product(partial(np.matmul, by_head, keys.swapaxes(-1, -2)), values, found)
         context[group.start + places] = found.transpose(1, 0, 2).reshape(len(places), context.shape[1])
     return context

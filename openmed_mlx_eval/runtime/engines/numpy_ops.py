@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -122,8 +123,8 @@ class NumpyOps:
             for piece, row_cuts in pieces(group, heads):
                 queries = np.multiply(q[piece], scale, order="C")
                 for some in row_cuts:
-                    weights = np.matmul(queries[:, :, some], k[piece].swapaxes(-1, -2))
-                    softmax_product(weights, v[piece], context[piece][:, :, some])
+                    scores = partial(np.matmul, queries[:, :, some], k[piece].swapaxes(-1, -2))
+                    softmax_product(scores, v[piece], context[piece][:, :, some])
         return out
 
     def layer_norm(self, norm: Norm, epsilon: float) -> Op:
