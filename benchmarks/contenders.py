@@ -35,15 +35,25 @@ def ours_on_mlx_cpu(model: str, batch: int) -> Tagger:
     return ours(model, batch, "mlx", "cpu")
 
 
-def transformers(model: str, batch: int) -> Tagger:
+def transformers(model: str, batch: int, stride: int | None = None) -> Tagger:
+    """The pipeline as it comes, which cuts a text off at its model's window; with a stride it reads all of it, as we do."""
     import torch
     from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
     network = AutoModelForTokenClassification.from_pretrained(model, dtype=torch.float32)
-    tagger = pipeline(
-        "token-classification", network, tokenizer=AutoTokenizer.from_pretrained(model), aggregation_strategy="simple"
-    )
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    options: dict[str, Any] = {"aggregation_strategy": "simple"}
+    if stride is not None:
+        tokenizer.model_max_length = network.config.max_position_embeddings
+        options["stride"] = stride
+    tagger = pipeline("token-classification", network, tokenizer=tokenizer, **options)
     return lambda texts: sum(len(spans) for spans in tagger(list(texts), batch_size=batch))
+
+
+def transformers_whole(model: str, batch: int) -> Tagger:
+    from openmed_mlx_eval.runtime.windows import DEFAULT_STRIDE
+
+    return transformers(model, batch, DEFAULT_STRIDE)
 
 
 def openmed(model: str, batch: int) -> Tagger:
@@ -148,6 +158,8 @@ CONTENDERS: dict[str, Contender] = {
     "transformers, batch 1": Contender(transformers, 1, _PIPELINE),
     "transformers, batch 8": Contender(transformers, 8, _PIPELINE),
     "transformers, batch 32": Contender(transformers, 32, _PIPELINE),
+    "transformers, batch 1, whole texts": Contender(transformers_whole, 1, _PIPELINE),
+    "transformers, batch 8, whole texts": Contender(transformers_whole, 8, _PIPELINE),
     "openmed-mlx-eval, MLX on the CPU": Contender(ours_on_mlx_cpu, 1, ("mlx",)),
     "openmed, MLX on the CPU": Contender(openmed, 1, ("mlx", "openmed", "transformers"), as_artifact),
     "ONNX Runtime": Contender(onnx, 1, ("onnxruntime", *_PIPELINE), as_onnx),
@@ -190,7 +202,8 @@ def prepared(names: Sequence[str], model: str, folder: str) -> dict[str, str]:
 def child(name: str, mode: str, model: str, corpus: str, limit: int) -> dict[str, Any]:
     """throughput: seconds for all texts after a warm-up. cold: one text, straight away; the parent holds the clock.
     memory: `limit` texts, the corpus again from its start where it has fewer, and what was resident after every STEP.
-    growth: seconds for `limit`, twice and four times as many texts. long: one text of `limit` characters.
+    growth: seconds for `limit`, twice and four times as many texts. long: one text of `limit` characters. work: what the
+    network has to compute for the texts, and what this machine can.
     """
     contender = CONTENDERS[name]
     if mode == "prepare":
@@ -203,6 +216,8 @@ def child(name: str, mode: str, model: str, corpus: str, limit: int) -> dict[str
     from openmed_mlx_eval.corpora import load_corpus
 
     texts = [document.text for document in load_corpus(corpus).documents]
+    if mode == "work":
+        return work(model, texts[: limit or None])
     tagger = contender.make(model, contender.batch)
     if mode == "growth":
         return growth(tagger, texts, limit)
@@ -216,6 +231,21 @@ def child(name: str, mode: str, model: str, corpus: str, limit: int) -> dict[str
     started = time.perf_counter()
     spans = tagger(texts)
     return {"seconds": time.perf_counter() - started, "documents": len(texts), "spans": spans, **memory()}
+
+
+def work(model: str, texts: Sequence[str]) -> dict[str, float]:
+    """{flops: of the texts' windows, without padding; peak: FLOP/s of matrix products that numpy reaches here}."""
+    from openmed_mlx_eval.latency.roofline import flops_per_token, peaks
+    from openmed_mlx_eval.runtime.classifier import TokenClassifier
+    from openmed_mlx_eval.runtime.windows import windows
+
+    tagger = TokenClassifier.load(model, engine="numpy")
+    lengths = [
+        window.end - window.start + tagger.encoder.special_tokens
+        for encoded in tagger.encoder.encode(texts)
+        for window in windows(len(encoded.ids), tagger.window, tagger.stride)
+    ]
+    return {"flops": sum(n * flops_per_token(tagger.artifact, n) for n in lengths), "peak": peaks(tagger.ops)[0]}
 
 
 STEP = 100

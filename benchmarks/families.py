@@ -1,9 +1,10 @@
 """Each family's network beside transformers' on torch: one batch, same random weights, alternating calls, medians.
 
-    python benchmarks/families.py [FAMILY…] [--layers N] [--rounds N]
+    python benchmarks/families.py [FAMILY…] [--layers N] [--rounds N] [--batches 8x128,2x512]
 
-Needs the `parity` extra. Layers are as wide as a base model's and few; both sides compute the same token ids on all cores,
-and their logits must agree. Longformer is also measured at growing lengths, of which the last line says how time grows.
+Needs the `parity` extra; ONNX Runtime is measured where it is installed, for BERT and its kin. Layers are as wide as a base
+model's and few; all sides compute the same token ids on all cores, and their logits must agree. The share is of what numpy
+multiplies at most on this machine. Longformer is also measured at growing lengths, of which the last line says how time grows.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import contenders
 
-BATCHES = ((8, 128), (2, 512))
-"""Texts and tokens of each."""
+if TYPE_CHECKING:
+    from openmed_mlx_eval.runtime.classifier import TokenClassifier
+
+EXPORTED = ("bert", "distilbert", "electra", "roberta")
+"""What torch exports to ONNX."""
 GROWING = (1024, 2048, 4096)
 VOCABULARY = 4_000
 LABELS = dict(enumerate(("O", *(f"{mark}-{name}" for name in ("NAME", "DATE", "PLACE", "ID") for mark in "BI"))))
@@ -68,7 +73,7 @@ def model_of(name: str, layers: int) -> Any:
     return getattr(transformers, f"{stem}ForTokenClassification")(made).eval()
 
 
-def ours_of(model: Any, folder: str) -> Callable[[Any], Any]:
+def ours_of(folder: str) -> tuple[Callable[[Any], Any], TokenClassifier]:
     """ids (texts, tokens), special ones included → logits, by the classifier's own batching and threads."""
     import numpy as np
     from tokenizers import Tokenizer
@@ -77,7 +82,6 @@ def ours_of(model: Any, folder: str) -> Callable[[Any], Any]:
     from openmed_mlx_eval.runtime.classifier import TokenClassifier
     from openmed_mlx_eval.runtime.tokenization import Encoded
 
-    model.save_pretrained(folder)
     words = {f"w{number}": number for number in range(VOCABULARY)}
     Tokenizer(WordLevel(words, unk_token="w0")).save(f"{folder}/tokenizer.json")
     classifier = TokenClassifier.load(folder, engine="numpy")
@@ -85,7 +89,7 @@ def ours_of(model: Any, folder: str) -> Callable[[Any], Any]:
     def forward(ids: Any) -> Any:
         return np.stack(classifier.forward([Encoded("", row, [], []) for row in ids]))
 
-    return forward
+    return forward, classifier
 
 
 def theirs_of(model: Any) -> Callable[[Any], Any]:
@@ -99,16 +103,25 @@ def theirs_of(model: Any) -> Callable[[Any], Any]:
     return forward
 
 
+def onnx_of(folder: str, exported: str) -> Callable[[Any], Any]:
+    import numpy as np
+    import onnxruntime
+
+    contenders.as_onnx(folder, exported)
+    session = onnxruntime.InferenceSession(f"{exported}/{contenders.ONNX_FILE}", providers=["CPUExecutionProvider"])
+    return lambda ids: session.run(None, {"input_ids": ids.astype("int64"), "attention_mask": np.ones(ids.shape, "int64")})[0]
+
+
 def compared(sides: Sequence[Callable[[Any], Any]], ids: Any, rounds: int) -> tuple[list[float], float]:
-    """(median seconds of each side, largest difference of a logit)."""
+    """(median seconds of each side, largest difference of a logit from the first side's)."""
     logits = [side(ids) for side in sides]
     times: list[list[float]] = [[] for _ in sides]
     for number in range(rounds):
-        for place in (0, 1) if number % 2 else (1, 0):
+        for place in range(len(sides))[:: -1 if number % 2 else 1]:
             started = time.perf_counter()
             sides[place](ids)
             times[place].append(time.perf_counter() - started)
-    return [statistics.median(one) for one in times], float(abs(logits[0] - logits[1]).max())
+    return [statistics.median(one) for one in times], max(float(abs(logits[0] - other).max()) for other in logits[1:])
 
 
 def main() -> None:
@@ -116,27 +129,39 @@ def main() -> None:
     parser.add_argument("families", nargs="*", default=list(FAMILIES), metavar="FAMILY", help=", ".join(FAMILIES))
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batches", default="8x128,2x512", help="texts x tokens of each, comma-separated")
     arguments = parser.parse_args()
-    for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # they pin numpy's BLAS to kernels older than the machine's
+    batches = [tuple(map(int, batch.split("x"))) for batch in arguments.batches.split(",")]
+    for variable in contenders.UNSET:
         os.environ.pop(variable, None)
     import numpy as np
+
+    from openmed_mlx_eval.latency.roofline import flops_per_token, peaks
 
     rng = np.random.default_rng(0)
     rows, lengths = [], []
     for name in arguments.families:
         model = model_of(name, arguments.layers)
-        with tempfile.TemporaryDirectory() as folder:
-            sides = ours_of(model, folder), theirs_of(model)
-            for texts, tokens in (*BATCHES, *((1, length) for length in GROWING if name == "longformer")):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as exported:
+            model.save_pretrained(folder)
+            forward, classifier = ours_of(folder)
+            sides = [forward, theirs_of(model)]
+            if name in EXPORTED and find_spec("onnxruntime"):
+                sides.append(onnx_of(folder, exported))
+            peak = peaks(classifier.ops)[0]
+            for texts, tokens in (*batches, *((1, length) for length in GROWING if name == "longformer")):
                 ids = rng.integers(5, VOCABULARY, (texts, tokens)).astype("int32")
-                (ours, theirs), apart = compared(sides, ids, arguments.rounds)
+                (ours, *theirs), apart = compared(sides, ids, arguments.rounds)
+                share = flops_per_token(classifier.artifact, tokens) * texts * tokens / ours / peak
+                beside = [text for seconds in theirs for text in (f"{seconds:.3f}", f"{seconds / ours:.2f}×")]
                 rows.append(
-                    [name, f"{texts} × {tokens}", f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.2f}×", f"{apart:.0e}"]
+                    [name, f"{texts} × {tokens}", f"{ours:.3f}", *(beside + ["–"] * 2)[:4], f"{share:.0%}", f"{apart:.0e}"]
                 )
                 if name == "longformer" and texts == 1:
                     lengths.append((tokens, ours))
+    columns = ("", "batch", "ours, s", "torch, s", "ours is", "ONNX Runtime, s", "ours is", "of the peak", "logits apart")
     print(f"{arguments.layers} layers, medians of {arguments.rounds} calls on {contenders.machine()}\n")
-    print(contenders.table(("", "batch", "ours, s", "torch, s", "ours is", "logits apart"), rows))
+    print(contenders.table(columns, rows))
     if lengths:
         (short, first), (long, last) = lengths[0], lengths[-1]
         print(

@@ -70,7 +70,7 @@ def _values(artifact: Artifact) -> int:
 def roofline_block(classifier: TokenClassifier, cells: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """`roofline` of latency.json. cells: those of `steady_state`; shares are of their median forward."""
     ops, artifact = classifier.ops, classifier.artifact
-    peak, bandwidth = _PEAKS[ops.name](ops)
+    peak, bandwidth = peaks(ops)
     item = 4 if ops.dtype == "float32" else 2
     rows = []
     for cell in cells:
@@ -95,6 +95,11 @@ def roofline_block(classifier: TokenClassifier, cells: Iterable[Mapping[str, Any
         "weight_bytes": weight_bytes(artifact, item),
         "cells": rows,
     }
+
+
+def peaks(ops: Any) -> tuple[float, float]:
+    """(FLOP/s of matrix products, bytes/s of memory) of an engine's device, measured."""
+    return _PEAKS[ops.name](ops)
 
 
 def best_seconds(work: Callable[[], Any]) -> float:

@@ -114,14 +114,7 @@ class TokenClassifier:
                 )
             stride = stride_for(size, stride)
             lap("tokenizer")
-            half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
-            if not artifact.family.compiles(artifact.config):
-                if compile:
-                    raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
-                compile = False
-            ops = open_engine(engine, device, dtype, half=half, compile=compile)
-            check_fits(artifact, ops)
-            network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
+            ops, network = network_on(artifact, engine, device, dtype, compile)
         lap("engine")
         return cls(artifact, ops, encoder, decoder, size, stride, batch_tokens or ops.batch_tokens, network)
 
@@ -237,6 +230,18 @@ class TokenClassifier:
             )
             raise ModelError(f"the model gave numbers that are not finite, computing in {self.ops.dtype} – {remedy}")
         return rows
+
+
+def network_on(artifact: Artifact, engine: str, device: str, dtype: str, compile: bool | None) -> tuple[Ops, Network]:
+    """The engine asked for, and the artifact's network on it; options as TokenClassifier.load takes them."""
+    half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
+    if not artifact.family.compiles(artifact.config):
+        if compile:
+            raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
+        compile = False
+    ops = open_engine(engine, device, dtype, half=half, compile=compile)
+    check_fits(artifact, ops)
+    return ops, ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
 
 
 def _chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:

@@ -17,12 +17,10 @@ import numpy as np
 from ..asked_labels import asked_labels
 from ..errors import UsageError
 from .artifact import Artifact, open_artifact
-from .classifier import TokenClassifier, _Batch, _Piece
-from .engines import open_engine
+from .classifier import TokenClassifier, _Batch, _Piece, network_on
 from .engines.base import Inputs
 from .families.gliner import ZERO_SHOT, SpanInputs
 from .families.gliner_config import GlinerConfig
-from .footprint import check_fits
 from .pipeline import Compute
 from .safetensors import Array
 from .span_decoding import SpanDecoder
@@ -85,8 +83,6 @@ class SpanClassifier(TokenClassifier):
         """
         if aggregation != "simple":
             raise UsageError(f"--aggregation {aggregation}: a GLiNER model scores whole spans – leave it out")
-        if compile:
-            raise UsageError("--compile: the network of this model is not one graph for all texts – leave it out")
         threshold = THRESHOLD if threshold is None else threshold
         if not 0 <= threshold <= 1:
             raise UsageError("--gliner-threshold must be a probability, from 0 to 1")
@@ -103,10 +99,7 @@ class SpanClassifier(TokenClassifier):
         encoder = WordEncoder.of(plain, decoder.labels, config, artifact.window)
         stride = word_stride_for(config.length, config.width, stride)
         lap("tokenizer")
-        half = "bfloat16" if artifact.dtype == "bfloat16" else artifact.family.half
-        ops = open_engine(engine, device, dtype, half=half, compile=False)
-        check_fits(artifact, ops)
-        network = ops.started(artifact.family.network(ops, artifact.checkpoint, artifact.config))
+        ops, network = network_on(artifact, engine, device, dtype, compile)
         lap("engine")
         size = artifact.window - encoder.special_tokens
         tokens = batch_tokens or ops.batch_tokens
