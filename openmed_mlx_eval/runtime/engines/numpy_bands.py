@@ -14,7 +14,7 @@ import numpy as np
 
 from ..safetensors import Array
 from .base import Inputs
-from .numpy_layout import SCORES, Group, blocks, cuts
+from .numpy_layout import BLOCK, Group, blocks, cuts
 
 LEAST_ROWS, LEAST_ROWS_IN_A_BAND = 128, 32
 """Fewer query rows make products that wait for memory (measured at 2,048 tokens: 32 rows cost a quarter more than 128);
@@ -94,8 +94,8 @@ def banded_attention(q: Array, k: Array, v: Array, band: Band, scale: float | No
         for some_rows, seen, mask in _row_cuts(group.length, heads // key_heads, band.before, band.after):
             cost = (some_rows.stop - some_rows.start) * (seen.stop - seen.start) * (heads // key_heads)
             keys_seen, mask = (seen, mask) if everywhere is None else also_seen(seen, mask, everywhere)
-            for some in cuts(group.count, max(1, SCORES // (cost * key_heads))):
-                for part in cuts(key_heads, max(1, SCORES // cost)):
+            for some in cuts(group.count, max(1, BLOCK // (cost * key_heads))):
+                for part in cuts(key_heads, max(1, BLOCK // cost)):
                     piece, sight = (some, part, slice(None), some_rows), (some, part, slice(None), keys_seen)
                     scores = partial(_scores, queries[piece], keys[sight], mask)
                     softmax_product(scores, values[sight], context[piece], None if by_head is None else by_head[part])
@@ -143,7 +143,7 @@ def _row_cuts(length: int, sharing: int, before: int | None, after: int | None) 
     before = None if before is None or before >= length - 1 else before
     after = None if after is None or after >= length - 1 else after
     if before is None or after is None:
-        step = max(LEAST_ROWS, SCORES // (length * sharing))
+        step = max(LEAST_ROWS, BLOCK // (length * sharing))
     else:
         step = max(LEAST_ROWS_IN_A_BAND, (before + after) // 2)
     for rows in cuts(length, step):

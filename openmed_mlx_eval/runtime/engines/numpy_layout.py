@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-BLOCK = 1 << 15
-"""Float32 values worked on at once: 128 KiB, of which three arrays fit a second-level cache of 512 KiB."""
-
-SCORES = 1 << 16
-"""Attention weights worked on at once: fewer rows make products that wait for keys and values to be packed (measured at
-512 tokens: 64 rows take a tenth longer than 128), and more leave the cache."""
+BLOCK = 1 << 16
+"""Float32 values worked on at once: 256 KiB, which a second-level cache holds (measured: half of it costs a tenth more – each
+call hands Python's lock from thread to thread, and attention packs keys and values for fewer rows – and twice as much
+gains nothing)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +30,9 @@ def cuts(size: int, step: int) -> list[slice]:
 
 
 def pieces(group: Group, heads: int) -> Iterator[tuple[tuple[slice, slice], list[slice]]]:
-    """Cuts of (sequences, heads), each with cuts of query rows, whose attention weights are about SCORES each."""
+    """Cuts of (sequences, heads), each with cuts of query rows, whose attention weights are about BLOCK each."""
     square = group.length * group.length
-    row_cuts = cuts(group.length, max(1, SCORES // group.length))
-    for some in cuts(group.count, max(1, SCORES // (square * heads))):
-        for part in cuts(heads, max(1, SCORES // square)):
+    row_cuts = cuts(group.length, max(1, BLOCK // group.length))
+    for some in cuts(group.count, max(1, BLOCK // (square * heads))):
+        for part in cuts(heads, max(1, BLOCK // square)):
             yield (some, part), row_cuts
