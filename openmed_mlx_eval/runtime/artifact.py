@@ -22,6 +22,7 @@ from .calibration import CALIBRATION, CONFIG_KEY, biases, calibrated
 from .families.base import Config, Family, natural
 from .safetensors import StoredTensor, open_safetensors
 from .tasks import task_of
+from .tokenizer_settings import NAME as SETTINGS
 from .weights import Checkpoint, Quantization, renamed
 
 MANIFEST = "openmed-mlx.json"
@@ -110,7 +111,9 @@ def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors 
     labels = _labels(read_object(labels_path) if labels_path else _id2label(config)) if task.labelled else ()
     config = {**config, "num_labels": len(labels)}
     family = task.family_of(config)
-    opened = (config_path, tokenizer, *weights, *filter(None, [labels_path]))
+    beside = tokenizer.with_name(SETTINGS)
+    settings = inside(root, beside.relative_to(root).as_posix()) if beside.is_file() else None
+    opened = (config_path, tokenizer, *weights, *filter(None, [labels_path, settings]))
     with ExitStack() as stack:
         if verify and manifest and "sha256" in manifest:
             stack.enter_context(_meanwhile(partial(_check_hashes, root, manifest["sha256"], opened)))
@@ -122,7 +125,7 @@ def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors 
         _check_head(checkpoint, labels)
         checkpoint.check(shapes)
         calibration = inside(root, CALIBRATION) if manifest is None and (root / CALIBRATION).exists() else None
-        optional = (manifest_path if manifest else None, labels_path, calibration)
+        optional = (manifest_path if manifest else None, labels_path, settings, calibration)
         yield Artifact(
             directory=root,
             name=_name_of(root.resolve()),
