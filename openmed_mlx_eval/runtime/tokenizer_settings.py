@@ -23,6 +23,11 @@ _PARTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 """{tokenizer_class: (part of the tokenizer, its type, {its key: the config's})}."""
 
 
+def _is_said(settings: Mapping[str, Any], name: str) -> bool:
+    """null is a value of strip_accents alone: accents go where letters are lower-cased."""
+    return isinstance(settings.get(name), bool) or (name == "strip_accents" and settings.get(name, "") is None)
+
+
 def apply_settings(tokenizer: Any, settings: Mapping[str, Any]) -> None:
     """Change a `tokenizers.Tokenizer` as its tokenizer_config.json has it; one of another make stays as it is."""
     named = settings.get("tokenizer_class")
@@ -31,7 +36,7 @@ def apply_settings(tokenizer: Any, settings: Mapping[str, Any]) -> None:
     attribute, kind, keys = _PARTS[named.removesuffix("Fast")]
     part = getattr(tokenizer, attribute)
     state = {} if part is None else json.loads(part.__getstate__())
-    said = {key: settings[name] for key, name in keys.items() if isinstance(settings.get(name), bool)}
+    said = {key: settings[name] for key, name in keys.items() if _is_said(settings, name)}
     if state.get("type") == kind and said.items() - state.items():
         part.__setstate__(json.dumps({**state, **said}).encode())
         setattr(tokenizer, attribute, part)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 from openmed_mlx_eval.errors import ModelError
 from openmed_mlx_eval.runtime.artifact import open_artifact
@@ -16,6 +16,8 @@ from openmed_mlx_eval.runtime.tokenization import TextEncoder
 from .tiny_models import byte_bpe, word_piece, write_model
 
 TEXTS = ["The Kidney, crème 5 mg", "lung", " ward 腎臓 7"]
+UNSTRIPPED = word_piece()
+UNSTRIPPED.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
 BERT, ROBERTA = word_piece(), byte_bpe(TEXTS * 3, size=300, trim=True)
 
 
@@ -32,6 +34,7 @@ def ids(folder: Path, tokenizer: Tokenizer, settings: dict[str, Any] | None) -> 
     [
         (BERT, {"tokenizer_class": "BertTokenizerFast", "do_lower_case": False}),
         (BERT, {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "strip_accents": False}),
+        (UNSTRIPPED, {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "strip_accents": None}),
         (BERT, {"tokenizer_class": "DistilBertTokenizer", "do_lower_case": False, "tokenize_chinese_chars": False}),
         (ROBERTA, {"tokenizer_class": "RobertaTokenizerFast", "add_prefix_space": True}),
         (ROBERTA, {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": False}),
@@ -39,7 +42,7 @@ def ids(folder: Path, tokenizer: Tokenizer, settings: dict[str, Any] | None) -> 
 )
 def test_what_the_config_says_is_what_transformers_does(tmp_path: Path, tokenizer: Tokenizer, settings: dict[str, Any]) -> None:
     transformers = pytest.importorskip("transformers")
-    unknown = "[UNK]" if tokenizer is BERT else "<unk>"
+    unknown = "<unk>" if tokenizer is ROBERTA else "[UNK]"
     found = ids(tmp_path, tokenizer, {**settings, "unk_token": unknown})
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert found == [theirs(text, add_special_tokens=False)["input_ids"] for text in TEXTS]
