@@ -86,6 +86,8 @@ def run(options: RunOptions, *, progress: Progress | None = None, started: float
 
 def prepared(options: RunOptions, *, started: float | None = None) -> PreparedRun:
     """Everything that can go wrong before the first document: the corpus read through, the model opened. As `run`."""
+    if options.limit is not None and options.limit < 1:
+        raise UsageError("--limit: give 1 or more documents")
     clock = Clock(time.perf_counter() if started is None else started)
     shard = None if options.shard is None else Shard.parse(options.shard)
     if shard is not None and options.cold_start:

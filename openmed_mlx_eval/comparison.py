@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
-from .saved_runs import SavedRun
+from .saved_runs import SavedRun, load_run
 from .scoring.bootstrap import Bootstrap
 from .scoring.coverage import NOTHING
 from .scoring.scorecard import LabelScore, total
@@ -39,20 +40,22 @@ _ROUNDING = 1e-9
 
 
 def compare(
-    a: SavedRun,
-    b: SavedRun,
+    a: SavedRun | str | Path,
+    b: SavedRun | str | Path,
     how: Bootstrap | None = None,
     *,
-    labels: Iterable[str] | None = None,
+    labels: str | Iterable[str] | None = None,
     max_loss: float | None = None,
     metric: str = DEFAULT_METRIC,
 ) -> dict[str, Any]:
     """The comparison as the dict that is written; its schema is reporting/comparison.schema.json.
 
-    how: resamples for intervals and p-values; None for neither. labels: the labels to list, adjust and judge; None for
+    a, b: what `load_run` gave, or the folder. how: resamples for intervals and p-values; None for neither. labels: the labels to list, adjust and judge; None for
     all that either run has. metric: a key of METRICS, what is shown first. max_loss: how much of it each label may lose.
-    Raises UsageError for runs that did not score the same gold.
+    Raises UsageError for runs that did not score the same gold, and as load_run does.
     """
+    a, b = (run if isinstance(run, SavedRun) else load_run(run, name) for run, name in ((a, "A"), (b, "B")))
+    labels = [labels] if isinstance(labels, str) else labels
     if metric not in METRICS:
         raise UsageError(f"metric: must be one of {', '.join(METRICS)}")
     if max_loss is not None and not 0 <= max_loss <= 1:

@@ -16,7 +16,9 @@ from .corpora import load_corpus
 from .corpora.document import Document
 from .errors import UsageError
 from .evaluation import relabelled
+from .given_documents import as_document, given_documents
 from .labels import LabelMap
+from .predictors import predictor_of
 from .reporting.error_report import ErrorAnalysisReport
 from .reporting.report import DEFAULT_SUITE, now
 from .scoring.error_examples import Draw, ExampleOptions, example_of
@@ -36,8 +38,8 @@ CORPUS_KEYS = ("name", "format", "sha256", "documents", "documents_scored")
 
 
 def error_report(
-    model: str | Path | Runner,
-    suite: str | Path | Sequence[Document],
+    model: Any,
+    suite: str | Path | Iterable[Any],
     *,
     suite_name: str | None = None,
     device: str = "auto",
@@ -46,24 +48,22 @@ def error_report(
     context_window: int = 24,
     seed: int = 0,
     hash_key: bytes | None = None,
-    label_map: LabelMap | None = None,
+    label_map: LabelMap | Mapping[str, str] | str | Path | None = None,
 ) -> ErrorAnalysisReport:
     """Run a model over a corpus once and report its errors.
 
-    model: a model directory, or a callable that gives each document's spans; runner: such a callable beside a name.
-    suite: a corpus path, or documents. Other parameters as in `analysed`. Raises UsageError, InputError, ModelError.
+    model: a model directory, an object with `predict(texts)` such as TokenClassifier, or a callable that gives each
+    document's spans; runner: such a callable beside a name. suite: a corpus path, or documents, ours or OpenMed's fixtures. Other parameters as in `analysed`. Raises UsageError, InputError, ModelError.
     """
-    labels = label_map or LabelMap()
+    labels = LabelMap.of(label_map)
     if isinstance(suite, str | Path):
         corpus = load_corpus(suite, name=suite_name)
         documents, source = corpus.documents, {key: getattr(corpus, key) for key in ("name", "format", "sha256")}
     else:
-        documents, source = tuple(suite), {"name": suite_name or DEFAULT_SUITE, "format": None, "sha256": None}
-    if not all(isinstance(document, Document) for document in documents):
-        raise UsageError("suite: give the path of a corpus, or BenchmarkFixture documents")
+        documents, source = given_documents(suite), {"name": suite_name or DEFAULT_SUITE, "format": None, "sha256": None}
     name, predictions, seams = _predicted(model, runner, documents, device, labels)
     return analysed(
-        [replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in documents],
+        [replace(document, gold_spans=relabelled(document.gold_spans, labels)) for document in map(as_document, documents)],
         predictions,
         suite=suite_name or DEFAULT_SUITE,
         model_name=name,
@@ -94,6 +94,8 @@ def analysed(
     options = options or ExampleOptions()
     if options.cap < 0 or options.context_window < 0:
         raise UsageError("the number of examples and the context must be at least 0")
+    if hash_key is not None and not isinstance(hash_key, bytes):
+        raise UsageError("the key of the hashes must be bytes")
     if hash_key is not None and len(hash_key) < LEAST_KEY:
         raise UsageError(f"the key of the hashes must have at least {LEAST_KEY} bytes")
     draw = Draw(options)
@@ -138,17 +140,16 @@ def load_hash_key(path: str | Path) -> bytes:
 
 
 def _predicted(
-    model: str | Path | Runner, runner: Runner | None, documents: Sequence[Document], device: str, labels: LabelMap
+    model: Any, runner: Runner | None, documents: Sequence[Any], device: str, labels: LabelMap
 ) -> tuple[str, list[Sequence[Span]], Seams | None]:
     """(the model's name, its spans under the names they are scored by, its seams if they are known)."""
-    call = model if callable(model) else runner
+    if not hasattr(model, "predict") and not callable(model) and not isinstance(model, str | Path):
+        raise UsageError("give a model: a directory, an object with predict(texts), or a runner and a name")
+    call = model if callable(model) and not hasattr(model, "predict") else runner
     if call is not None:
         name = str(getattr(model, "__name__", "runner")) if callable(model) else str(model)
         made = (normalize_eval_spans(call(document, name, device), label_map=labels) for document in documents)
         return name, [as_spans(spans) for spans in made], None
-    from .runtime.classifier import TokenClassifier
-
-    assert isinstance(model, str | Path)
-    classifier = TokenClassifier.load(model, device=device, rename=labels.tags)
-    found = classifier.predict(document.text for document in documents)
-    return classifier.artifact.name, [relabelled(spans, labels) for spans in found], classifier.seams
+    used = predictor_of(model, device=device, labels=labels)
+    found = [as_spans(normalize_eval_spans(spans, label_map=LabelMap.verbatim())) for spans in used.predict(documents)]
+    return used.name, [relabelled(spans, labels) for spans in found], used.seams

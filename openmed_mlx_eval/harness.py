@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .corpora.document import Document
 from .corpora.loading import load_corpus
 from .errors import EvaluationError, ModelError
 from .evaluation import evaluate
+from .given_documents import as_document, given_documents
 from .labels import LabelMap
 from .predictors import Predictor, Runner, predictor_of
 from .reporting.files import RunFolder
@@ -77,7 +77,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def run_benchmark(
-    fixtures: Sequence[Document],
+    fixtures: Iterable[Any],
     *,
     suite: str,
     model_name: str,
@@ -91,15 +91,17 @@ def run_benchmark(
     ci_seed: int = 0,
     calibration_bins: int = 10,
     abstention_thresholds: Mapping[str, float] | None = None,
-    label_map: LabelMap | None = None,
+    label_map: LabelMap | Mapping[str, str] | str | Path | None = None,
 ) -> BenchmarkReport:
     """Run a model over fixtures, one by one, and score them.
 
-    runner: (fixture, model name, device) → spans in any form that normalize_eval_spans takes; by default model_name is a
+    fixtures: documents, ours or OpenMed's fixtures. runner: (fixture, model name, device) → spans in any form that normalize_eval_spans takes; by default model_name is a
     model directory. metrics.latency: milliseconds a fixture, by nearest-rank percentiles as OpenMed's. Raises
     ModelError where the runner fails, naming the fixture's ordinal alone, UsageError and InputError as `run` does.
     """
-    labels = label_map or LabelMap()
+    fixtures = given_documents(fixtures)
+    documents = [as_document(fixture) for fixture in fixtures]
+    labels = LabelMap.of(label_map)
     model = predictor_of(None, model_name=model_name, device=device, runner=runner, labels=labels)
     bootstrap = Bootstrap(ci_resamples, 1 - ci_alpha, ci_seed) if confidence_intervals else None
     options = Options(bins=calibration_bins, thresholds=abstention_thresholds, bootstrap=bootstrap)
@@ -110,7 +112,7 @@ def run_benchmark(
         spans = _predicted(model, fixture, ordinal)
         milliseconds.append((time.perf_counter() - started) * 1000)
         predictions.append(as_spans(normalize_eval_spans(spans, label_map=LabelMap.verbatim())))
-    metrics = evaluate(fixtures, predictions, labels, options=options).metrics
+    metrics = evaluate(documents, predictions, labels, options=options).metrics
     return BenchmarkReport(
         suite=suite,
         model_name=model.name,
@@ -122,7 +124,7 @@ def run_benchmark(
     )
 
 
-def _predicted(model: Predictor, fixture: Document, ordinal: int) -> list[Any]:
+def _predicted(model: Predictor, fixture: Any, ordinal: int) -> list[Any]:
     """One fixture's spans. A runner is the caller's code: what it raises may quote the document."""
     try:
         made: Iterable[Any] = next(iter(model.predict([fixture])))

@@ -17,6 +17,7 @@ from typing import Any
 from .corpora.document import Corpus, Document, language_code
 from .corpora.loading import load_corpus
 from .errors import ModelError, UsageError
+from .given_documents import given_documents
 from .labels import LabelMap
 from .layers import layered
 from .overlap import TrainingOverlap, training_overlap
@@ -161,7 +162,7 @@ def run_multilingual_ner_scorecard(
     gates: Mapping[str, float] | None = None,
     training_manifest_path: str | os.PathLike[str] | None = None,
     languages: Mapping[str, str] | None = None,
-    label_map: LabelMap | str | None = None,
+    label_map: LabelMap | Mapping[str, str] | str | os.PathLike[str] | None = None,
     layers: str = "all",
 ) -> MultilingualScorecard:
     """Score a model on corpora, by corpus and language.
@@ -175,9 +176,10 @@ def run_multilingual_ner_scorecard(
 
     Raises UsageError for what is none of these, InputError for bad gold, ModelError for a model that cannot be run.
     """
-    labels = label_map if isinstance(label_map, LabelMap) else LabelMap.load(label_map)
+    labels = LabelMap.of(label_map)
     wanted = checked_gates({"exact_f1": min_exact_span_f1} if gates is None else gates)
     named = list(_named_documents(corpora, languages or {}))
+    given_documents(document for _, document in named)
     if not named:
         raise UsageError("the scorecard needs at least one document")
     documents = [document for _, document in named]

@@ -26,6 +26,7 @@ from .corpora.document import Document
 from .corpora.manifest import IDS, TrainingRow, load_training_manifest
 from .errors import EvaluationError, UsageError
 from .evaluation import Warning
+from .given_documents import given_documents
 from .shingles import near_duplicates
 
 KINDS = ("id_and_text", "exact_text", "normalised_text", "near_duplicate")
@@ -91,11 +92,12 @@ class TrainingOverlap:
             )
 
 
-def training_overlap(documents: Sequence[Document], manifest: str | os.PathLike[str] | Iterable[TrainingRow]) -> TrainingOverlap:
+def training_overlap(documents: Iterable[Document], manifest: str | os.PathLike[str] | Iterable[TrainingRow]) -> TrainingOverlap:
     """Compare documents with what a model was trained on.
 
     manifest: a path, read by `load_training_manifest`, or its rows. Raises what that raises.
     """
+    documents = given_documents(documents)
     rows = list(load_training_manifest(manifest) if isinstance(manifest, str | os.PathLike) else manifest)
     trained = _Trained.of(rows)
     kinds = [trained.kind_of(document) for document in documents]

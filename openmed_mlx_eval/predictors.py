@@ -17,11 +17,13 @@ Runner = Callable[[Any, str, str], Iterable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Predictor:
-    """A model in whatever form it came, as one function; name and device as the result says them."""
+    """A model in whatever form it came, as one function; name and device as the result says them. seams: a text → the offsets
+    at which one window of the model ends and the next takes over, where they are known."""
 
     name: str
     device: str
     predict: Callable[[Sequence[Any]], Iterable[Iterable[Any]]]
+    seams: Callable[[str], Sequence[int]] | None = None
 
 
 def predictor_of(
@@ -54,6 +56,7 @@ def predictor_of(
             _shown(shown),
             getattr(ops, "device", device),
             lambda documents: model.predict([document.text for document in documents]),
+            getattr(model, "seams", None),
         )
     if callable(model):
         return Predictor(_shown(name or "function"), device, lambda documents: (model(document.text) for document in documents))

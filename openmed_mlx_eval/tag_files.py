@@ -14,7 +14,7 @@ from typing import TypeAlias
 from .corpora.conll import Row, TaggedSentence, rows_of_sentences, tagged_sentences
 from .corpora.draft import Fault, attempt
 from .corpora.formats import FORMATS
-from .corpora.source import Source, decoded, sources_of
+from .corpora.source import Source, sources_of, text_of
 from .errors import InputError
 from .tag_runs import TagRun, TagSentence, run_of
 
@@ -39,7 +39,7 @@ def load_conlleval(path: str | Path, scheme: str | None = None, *, skip_bad: boo
     predictions: _Side = []
     for source in sources:
         try:
-            made = [attempt(_columns, rows) for rows in _parted(rows_of_sentences(decoded(source.data or b"")))]
+            made = [attempt(_columns, rows) for rows in _parted(rows_of_sentences(text_of(source.data or b"")))]
         except Fault as fault:
             raise fault.at(CONLLEVAL, source.ordinal) from None
         for one in made:
@@ -79,7 +79,7 @@ def _side(sources: Sequence[Source], format: str) -> _Side:
     side: _Side = []
     for source in sources:
         try:
-            made = tagged_sentences(decoded(source.data or b""))
+            made = tagged_sentences(text_of(source.data or b""))
         except Fault as fault:
             raise fault.at(format, source.ordinal) from None
         side += [(source.ordinal, one) for one in made]

@@ -154,6 +154,15 @@ def test_labels_restrict_what_is_listed_and_adjusted_and_nothing_else(pair) -> N
     assert {**number, "p_adjusted": 0} == {**whole["by_label"]["DATE"]["exact"]["recall"], "p_adjusted": 0}
 
 
+def test_folders_and_one_label_are_taken_as_they_are(tmp_path: Path) -> None:
+    folders = [written(tmp_path / name, documents(), model(seed)) for seed, name in enumerate("ab")]
+    expected = compare(load_run(folders[0]), load_run(folders[1]), labels=["DATE"])
+    assert list(expected["by_label"]) == ["DATE"]
+    assert compare(str(folders[0]), folders[1], labels="DATE") == expected
+    with pytest.raises(UsageError, match=r"RUN|run B"):
+        compare(folders[0], tmp_path / "nowhere")
+
+
 def verdicts(tmp_path: Path, **options: Any) -> dict[str, Any]:
     """A finds all; B loses one of three DATEs. ROLE has gold and neither predicts it, DRUG is only predicted, CITY is new in B."""
     gold = [Document(str(n), TEXT, (*GOLD[:3], *([Span(25, 29, "ROLE")] if n else []), Span(30, 35, "CITY"))) for n in range(3)]

@@ -177,6 +177,17 @@ def test_bad_gold_stops_or_is_left_out_with_its_predictions(tmp_path: Path) -> N
     assert [one.ordinal for one in load_conll_pair(gold, other, skip_bad=True).sentences] == [2]
 
 
+def test_utf16_and_a_line_that_names_the_columns_are_read_as_in_a_corpus(tmp_path: Path) -> None:
+    rows = "Quill\tB-NAME\nÖz\tI-NAME\n"
+    plain, named = write(tmp_path / "a.conll", rows), write(tmp_path / "b.conll", f"token\tlabel\n{rows}")
+    wide = tmp_path / "c.conll"
+    wide.write_bytes(rows.encode("utf-16"))
+    expected = load_conll_pair(plain, plain).sentences
+    assert load_conll_pair(named, wide).sentences == load_conll_pair(wide, named).sentences == expected
+    three = write(tmp_path / "d.tsv", "token\tgold\tpred\nQuill\tB-NAME\tB-NAME\nÖz\tI-NAME\tI-NAME\n")
+    assert [(s.gold, s.predicted) for s in load_conlleval(three).sentences] == [(s.gold, s.predicted) for s in expected]
+
+
 def test_folders_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     for side in ("gold", "predicted"):
         (tmp_path / side).mkdir()

@@ -21,6 +21,12 @@ DOCSTART = "-DOCSTART-"
 NO_SPACE = "SpaceAfter=No"
 MOST_COLUMNS = 4
 
+_HEADERS = (
+    {"token", "tokens", "word", "words", "text", "form"},
+    {"tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "entity", "iob", "bio", "gold", "pred", "prediction"},
+)
+"""What a table's first line calls the token's and the tag's column."""
+
 _COMMENT = re.compile(r"# ?(?:(?:newdoc|newpar|id|sent_id|text|global\.columns)\b|[\w.:-]+ *=)")
 _MISC = re.compile(r"_|(?:[^|=]+=[^|]*\|)*SpaceAfter=(?:No|Yes)(?:\|[^|=]+=[^|]*)*")
 
@@ -66,7 +72,9 @@ def tagged_sentences(text: str) -> list[TaggedSentence | Fault]:
 
 
 def rows_of_sentences(text: str) -> list[list[Row]]:
-    """Runs of token lines. U+2028 and the like are part of a token, so only \\n and \\t or a space divide."""
+    """Runs of token lines, without one that names the columns. U+2028 and the like are part of a token, so only \\n and \\t
+    or a space divide.
+    """
     numbered = [(number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), start=1)]
     filled = [(number, line) for number, line in numbered if line.strip(" \t\r")]
     divide, is_comment = _dialect([line for _, line in filled if not line.startswith(DOCSTART)])
@@ -76,7 +84,16 @@ def rows_of_sentences(text: str) -> list[list[Row]]:
             sentences.append([])
         elif not is_comment(line):
             sentences[-1].append((number, divide(line)))
+    sentences = [sentence for sentence in sentences if sentence]
+    if sentences and _names_columns(sentences[0][0][1]):
+        del sentences[0][0]
     return [sentence for sentence in sentences if sentence]
+
+
+def _names_columns(columns: Sequence[str]) -> bool:
+    """Whether a file's first line is a table's header: read as a token, it would be an entity that nobody annotated."""
+    tokens, tags = _HEADERS
+    return len(columns) > 1 and columns[0].lower() in tokens and columns[-1].lower() in tags
 
 
 def _dialect(lines: Sequence[str]) -> _Dialect:

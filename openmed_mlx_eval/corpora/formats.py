@@ -29,7 +29,7 @@ from . import (
 )
 from .draft import Made
 from .heads import HEAD, format_of_head
-from .source import STDIN, Source, entries_of, existing, subfolders_of
+from .source import STDIN, Source, compression_of, entries_of, existing, subfolders_of
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
@@ -101,7 +101,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     # Only a plain file can be read twice: what a pipe shows now it does not show the reader.
     shown = [name for name in (_telling_by_head(names, told) if place.is_dir() else names) if name.is_file()]
     by_head = format_of_head(_head(shown[0]), told or FORMATS) if shown else None
-    return by_head or (told[0] if told else _untold())
+    return by_head or (told[0] if told else _untold(names))
 
 
 def formats_of_names(suffixes: set[str]) -> tuple[str, ...]:
@@ -130,5 +130,8 @@ def _head(path: Path) -> bytes:
         raise UsageError("the corpus file cannot be read – check its permissions") from None
 
 
-def _untold() -> str:
+def _untold(names: list[Path]) -> str:
+    packed = next((packed for name in names if name.is_file() and (packed := compression_of(_head(name)))), None)
+    if packed:
+        raise UsageError(f"the corpus is compressed with {packed} – unpack it first, e.g. with gunzip")
     raise UsageError(f"cannot tell the corpus format – give --format {'|'.join(FORMATS)}")

@@ -18,6 +18,9 @@ _Keys = Sequence[frozenset[str]]
 # A string that the head cuts short runs to its end: else each quote in it would be tried anew.
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)(?:"(\s*:)?)?|[{}]', re.DOTALL)
 
+_TRIPLES = re.compile(r'"(?:entities|annotations)"\s*:\s*\[\s*\[')
+"""Spans as [start, end, label] where fixtures have objects: spaCy's habit."""
+
 
 def format_of_head(head: bytes, among: Collection[str]) -> str | None:
     """The format that a file's first bytes show, of those among which it is; None if they show none."""
@@ -29,6 +32,8 @@ def format_of_head(head: bytes, among: Collection[str]) -> str | None:
         *(name for magic, name in _MAGIC if head.startswith(magic)),
         *(name for name, shows in _LINES if lines and shows(lines)),
         *(name for name, shows in _JSON if keys is not None and shows(keys)),
+        *(("doccano",) if keys is not None and _TRIPLES.search(text) else ()),
+        *(("openmed",) if keys is not None else ()),
         *(name for name, shows in _XML if start == "<" and shows(text)),
     )
     return next((name for name in shown if name in among), None)
@@ -92,7 +97,6 @@ _JSON: tuple[tuple[str, Callable[[_Keys], bool]], ...] = (
     ("label-studio", _shows_label_studio),
     ("huggingface", _shows_huggingface),
     ("doccano", _shows_doccano),
-    ("openmed", lambda _: True),
 )
 _XML: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("bioc", lambda text: re.search(r"<collection[\s>]", text) is not None),

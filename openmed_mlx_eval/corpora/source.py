@@ -26,6 +26,15 @@ _FOREIGN_MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 
+COMPRESSED = (
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard"),
+)
+"""What compressed files begin with. None is unpacked here: a few bytes may hold more than a disk."""
+
 _SUBFOLDERS = {".con": ("txt", "concept")}
 """Second suffixes of pairs whose two files may lie in subfolders of these names: i2b2-2010 as it is given out."""
 
@@ -136,6 +145,9 @@ def decoded(data: bytes, *, line: int | None = None, name: str = "the file") -> 
         return data[skip:].decode("utf-8")
     except UnicodeDecodeError as error:
         place = skip + error.start
+    packed = compression_of(data)
+    if packed:
+        raise Fault(f"{name} is compressed with {packed}", "unpack it first, e.g. with gunzip", line=line)
     raise Fault(f"{name} is not UTF-8 at byte {place}", "convert it to UTF-8 first, e.g. with iconv", line=line)
 
 
@@ -153,6 +165,12 @@ def text_of(data: bytes, *, line: int | None = None, name: str = "the file") -> 
 def is_utf16(data: bytes) -> bool:
     """Whether bytes begin with the byte-order mark of UTF-16 and not with that of UTF-32, which begins alike."""
     return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not data.startswith(codecs.BOM_UTF32_LE)
+
+
+def compression_of(data: bytes) -> str | None:
+    """By what these bytes are compressed; None for a text, which may begin like bzip2's."""
+    packed = next((name for mark, name in COMPRESSED if data.startswith(mark)), None)
+    return packed if packed != "bzip2" or data[4:10] == b"1AY&SY" else None
 
 
 def encoded(text: str) -> bytes:

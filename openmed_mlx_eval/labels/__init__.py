@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -72,6 +73,19 @@ class LabelMap:
         made = cls()
         made._identity = True
         return made
+
+    @classmethod
+    def of(cls, given: LabelMap | Mapping[str, str] | str | os.PathLike[str] | None) -> LabelMap:
+        """A map in whatever form a user of the library holds it: itself, its table, or what `load` takes. Raises UsageError."""
+        if isinstance(given, LabelMap):
+            return given
+        if isinstance(given, Mapping):
+            if not all(isinstance(part, str) and part for entry in given.items() for part in entry):
+                raise UsageError('label_map: write {"label in the data": "name to score"}')
+            return cls(given)
+        if given is not None and not isinstance(given, str | os.PathLike):
+            raise UsageError('label_map: give a LabelMap, a dict of names, the path of a JSON file, or "none"')
+        return cls.load(given if given is None else os.fspath(given))
 
     @classmethod
     def load(cls, option: str | None) -> LabelMap:

@@ -19,13 +19,17 @@ from typing import Any
 
 from ..errors import ModelError
 from .calibration import CALIBRATION, CONFIG_KEY, biases, calibrated
-from .families.base import Config, Family
+from .families.base import Config, Family, natural
 from .safetensors import StoredTensor, open_safetensors
 from .tasks import task_of
+from .tokenizer_settings import NAME as SETTINGS
 from .weights import Checkpoint, Quantization, renamed
 
 MANIFEST = "openmed-mlx.json"
 DTYPE_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+MAX_LABELS = 1 << 16
+"""Beyond any model; a hostile num_labels would otherwise have billions of names made."""
 
 PICKLE_COMMAND = "openmed-mlx-eval convert DIR OUT"
 
@@ -104,10 +108,12 @@ def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors 
     tokenizer = _tokenizer(root, manifest)
     described = task.labelled and manifest and manifest.get("label_map_path")
     labels_path = inside(root, described) if described else None
-    labels = _labels(read_object(labels_path) if labels_path else config.get("id2label"), config) if task.labelled else ()
+    labels = _labels(read_object(labels_path) if labels_path else _id2label(config)) if task.labelled else ()
     config = {**config, "num_labels": len(labels)}
     family = task.family_of(config)
-    opened = (config_path, tokenizer, *weights, *filter(None, [labels_path]))
+    beside = tokenizer.with_name(SETTINGS)
+    settings = inside(root, beside.relative_to(root).as_posix()) if beside.is_file() else None
+    opened = (config_path, tokenizer, *weights, *filter(None, [labels_path, settings]))
     with ExitStack() as stack:
         if verify and manifest and "sha256" in manifest:
             stack.enter_context(_meanwhile(partial(_check_hashes, root, manifest["sha256"], opened)))
@@ -119,7 +125,7 @@ def opening(directory: str | Path, *, verify: bool = True, pickles: ReadTensors 
         _check_head(checkpoint, labels)
         checkpoint.check(shapes)
         calibration = inside(root, CALIBRATION) if manifest is None and (root / CALIBRATION).exists() else None
-        optional = (manifest_path if manifest else None, labels_path, calibration)
+        optional = (manifest_path if manifest else None, labels_path, settings, calibration)
         yield Artifact(
             directory=root,
             name=_name_of(root.resolve()),
@@ -275,7 +281,24 @@ def _tokenizer(root: Path, manifest: Mapping[str, Any] | None) -> Path:
     return path
 
 
-def _labels(table: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
+def _id2label(config: Mapping[str, Any]) -> Any:
+    """A config's id2label; where it has none, as transformers' `PreTrainedConfig` fills it in.
+
+    By label2id, else LABEL_0 … for num_labels, which is 2 for a token classifier that does not say: `save_pretrained` leaves
+    out what is the default.
+    """
+    table, ids = config.get("id2label"), config.get("label2id")
+    if table is not None:
+        return table
+    if isinstance(ids, dict) and ids:
+        return {str(number): label for label, number in ids.items()} if len(set(map(str, ids.values()))) == len(ids) else None
+    named = config.get("architectures")
+    classifies = isinstance(named, list) and any(str(name).endswith("ForTokenClassification") for name in named)
+    count = natural(config, "num_labels", default=2 if classifies else 0, least=0, most=MAX_LABELS)
+    return {str(number): f"LABEL_{number}" for number in range(count)}
+
+
+def _labels(table: Any) -> tuple[str, ...]:
     """id2label as a tuple. Raises ModelError where ids are not 0 … n-1 or labels are no strings."""
     if not isinstance(table, dict) or not table:
         raise ModelError("config.json: id2label is missing – is this a token-classification checkpoint?")

@@ -131,7 +131,7 @@ class TokenClassifier:
     def predict(self, texts: Iterable[str], progress: Callable[[int], Any] = lambda done: None) -> Iterator[list[Span]]:
         """Spans of each text, in order. progress: called with the number of documents just finished.
 
-        Raises ModelError where the model gives numbers that are none.
+        Raises ModelError where the model gives numbers that are none, UsageError for one text in the place of several.
         """
         with workers(self.ops.workers) as compute:
             chunks = (self.encoder.encode(chunk) for chunk in _chunks(texts, CHUNK * self.batch_tokens))
@@ -246,9 +246,13 @@ def network_on(artifact: Artifact, engine: str, device: str, dtype: str, compile
 
 def _chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
     """Texts of about so many characters together, at least one."""
+    if isinstance(texts, str):  # whose characters would each be a text
+        raise UsageError("predict takes texts, and was given one str – write predict([text])")
     chunk: list[str] = []
     size = 0
     for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(f"predict takes texts of type str, and one is of type {type(text).__name__}")
         if chunk and size + len(text) > characters:
             yield chunk
             chunk, size = [], 0

@@ -19,7 +19,10 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ..errors import ModelError
+from .artifact import read_object
 from .safetensors import Array
+from .tokenizer_settings import NAME as SETTINGS
+from .tokenizer_settings import apply_settings
 
 SPACE_MARKS = ("Ġ", "▁")
 """How byte-level and SentencePiece-like vocabularies write a space."""
@@ -58,9 +61,12 @@ class TextEncoder:
 
     @classmethod
     def load(cls, path: Path) -> TextEncoder:
-        """Raises ModelError for a file the tokenizers library does not read."""
+        """path: of tokenizer.json; a tokenizer_config.json beside it is heeded. Raises ModelError for a file that cannot be read."""
+        beside = path.with_name(SETTINGS)
+        settings = read_object(beside) if beside.is_file() else {}
         try:
             tokenizer = Tokenizer.from_buffer(path.read_bytes())
+            apply_settings(tokenizer, settings)
             trims = _stop_trimming(tokenizer)
             tokenizer.no_truncation()
             tokenizer.no_padding()

@@ -225,13 +225,13 @@ def renamed(
 
     names: a family's {checkpoint's stem: our stem}, `{i}` for the layer number; where the last part has another name too, whole
     names. prefixes: what a checkpoint may put before every name (`bert.`, `model.`, none). ignored: stems that token
-    classification has no use for.
+    classification has no use for, beside OTHER_HEADS.
     """
     prefix = re.compile(rf"^(?:model\.)?(?:(?:{'|'.join(map(re.escape, prefixes))})\.)?")
     result: dict[str, StoredTensor] = {}
     for original, tensor in tensors.items():
         theirs = prefix.sub("", original)
-        if theirs.startswith(tuple(ignored)):
+        if theirs.startswith((*ignored, *OTHER_HEADS)):
             continue
         name = translated(theirs, names)
         if name in result:
@@ -248,7 +248,7 @@ def translated(name: str, names: Mapping[str, str]) -> str:
     pattern, number = numbered(name)
     stem, _, part = pattern.rpartition(".")
     exact = name.removesuffix(f".{part}")
-    found = names.get(pattern) or f"{names.get(exact) or names.get(stem, stem)}.{_PARTS.get(part, part)}"
+    found = names.get(pattern) or f"{names.get(exact) or names.get(stem, stem)}.{_PARTS.get(part, part)}".removeprefix(".")
     return found.replace("{i}", number)
 
 
@@ -257,6 +257,13 @@ def numbered(name: str) -> tuple[str, str]:
     number = _LAYER.search(name)
     return _LAYER.sub(".{i}.", name, count=1), number[1] if number else ""
 
+
+OTHER_HEADS = (
+    "cls.", "lm_head.", "lm_predictions.", "mask_predictions.", "vocab_transform.", "vocab_layer_norm.", "vocab_projector.",
+    "discriminator_predictions.", "generator_predictions.", "generator_lm_head.", "loss.", "loss_fct.", "loss_fn.", "criterion.",
+)  # fmt: skip
+"""What pre-training leaves beside an encoder, and a trainer's class weights: transformers reads past them too. Whatever else
+no table knows (layers beyond num_hidden_layers, a chain's transitions) may mean another network, and is an error."""
 
 _LAYER = re.compile(r"\.(\d+)\.")
 _PARTS = {

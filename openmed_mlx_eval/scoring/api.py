@@ -70,7 +70,7 @@ def compute_exact_span_f1(
     *,
     zero_division: Rate = 1.0,
     source_text: str | None = None,
-    label_map: LabelMap | None = None,
+    label_map: LabelMap | Mapping[str, str] | None = None,
 ) -> F1Metrics:
     """Label, start and end equal, one to one, in one document. See normalize_eval_spans for what a span may be."""
     return _span_f1("exact", gold_spans, predicted_spans, zero_division, source_text, label_map)
@@ -82,7 +82,7 @@ def compute_relaxed_span_f1(
     *,
     zero_division: Rate = 1.0,
     source_text: str | None = None,
-    label_map: LabelMap | None = None,
+    label_map: LabelMap | Mapping[str, str] | None = None,
 ) -> F1Metrics:
     """Same label and at least one code point in common, one to one, in one document; see matching.relaxed_pairs."""
     return _span_f1("relaxed", gold_spans, predicted_spans, zero_division, source_text, label_map)
@@ -94,9 +94,9 @@ def _span_f1(
     predicted: Iterable[Any],
     zero_division: Rate,
     source_text: str | None,
-    label_map: LabelMap | None,
+    label_map: LabelMap | Mapping[str, str] | None,
 ) -> F1Metrics:
-    names = label_map or LabelMap()
+    names = LabelMap.of(label_map)
     golds, predictions = (normalize_eval_spans(side, label_map=names) for side in (gold, predicted))
     length = reach_of([*golds, *predictions]) if source_text is None else len(source_text)
     score = score_document(as_spans(golds), as_spans(predictions), length)
@@ -114,7 +114,7 @@ def compute_metrics_bundle(
     default_language: str = "en",
     default_device: str = "cpu",
     source_text: str | None = None,
-    label_map: LabelMap | None = None,
+    label_map: LabelMap | Mapping[str, str] | None = None,
     zero_division: Rate = 1.0,
 ) -> dict[str, Any]:
     """OpenMed's standard bundle for one document.
@@ -126,7 +126,7 @@ def compute_metrics_bundle(
     over-redaction is a share of what was predicted. Raises InputError for a gold span that cannot stand in
     the text.
     """
-    names = label_map or LabelMap()
+    names = LabelMap.of(label_map)
     golds, predictions = (
         normalize_eval_spans(
             side,

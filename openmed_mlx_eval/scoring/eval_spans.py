@@ -45,14 +45,16 @@ def normalize_eval_spans(
     default_language: str = "en",
     default_device: str = "cpu",
     source_text: str | None = None,
-    label_map: LabelMap | None = None,
+    label_map: LabelMap | Mapping[str, str] | None = None,
 ) -> list[EvalSpan]:
     """Mappings, Span, EvalSpan or objects with such attributes as EvalSpan, labels through the label map.
 
     Raises InputError, which names the span by its ordinal, where start or end is no number or there is no
     label. A number that is no offset stays: a prediction of that kind is counted as invalid, gold refused.
     """
-    names = label_map or LabelMap()
+    if not isinstance(spans, Iterable):
+        raise InputError("spans", f"{type(spans).__name__} is no list of spans", remedy="give an empty list where there are none")
+    names = LabelMap.of(label_map)
     return [
         _normalized(span, ordinal, names, default_language, default_device, source_text)
         for ordinal, span in enumerate(spans, start=1)

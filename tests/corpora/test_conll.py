@@ -122,6 +122,13 @@ def test_a_column_that_only_counts_once_is_a_token() -> None:
     assert load("1 CD O\n\n2 CD B-X\n", "conll").documents[1].text == "2"
 
 
+@pytest.mark.parametrize("header", ["token\tlabel", "Word\tNER_TAG", "# x\nTokens\tTags", "text\tpos\tner", "token\ttag\n"])
+def test_a_line_that_names_the_columns_is_no_entity(header: str) -> None:
+    pos = "\tNN" if "pos" in header else ""
+    corpus = load(f"{header}\nQuill{pos}\tB-NAME\nx{pos}\tO\n\ntoken{pos}\tB-label\n", "conll")
+    assert [(d.text, [s.label for s in d.gold_spans]) for d in corpus] == [("Quill x", ["NAME"]), ("token", ["label"])]
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

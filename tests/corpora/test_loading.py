@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -52,6 +53,26 @@ def test_what_shows_no_format_asks_for_one(tmp_path: Path, content: str) -> None
         with pytest.raises(UsageError, match=r"openmed\|conll\|brat\|pubtator\|i2b2") as error:
             load_corpus(path)
         assert CANARY not in str(error.value)
+
+
+@pytest.mark.parametrize("module", ["gzip", "bz2", "lzma"])
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.conll", "a.jsonl"])
+def test_a_compressed_corpus_is_called_so(tmp_path: Path, module: str, name: str) -> None:
+    (tmp_path / name).write_bytes(importlib.import_module(module).compress((FIXTURES + CONLL).encode()))
+    for path in (tmp_path / name, tmp_path):
+        with pytest.raises((UsageError, InputError), match=r"is compressed with (gzip|bzip2|xz) – unpack it first"):
+            load_corpus(path)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_triples_under_entities_are_told_from_objects(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    rows = [{"text": "ward", "entities": [], "meta": {"start": 1}}, {"text": "Quill", "entities": [[0, 5, "NAME"]]}]
+    path.write_text("\n".join(map(json.dumps, rows)) if name == "a.jsonl" else json.dumps(rows, indent=1))
+    assert detect_format(path) == "doccano"
+    assert [len(document.gold_spans) for document in load_corpus(path)] == [0, 1]
+    path.write_text(json.dumps({"text": '"entities": [[', "entities": [{"start": 0, "end": 5, "label": "NAME"}]}))
+    assert detect_format(path) == "openmed"
 
 
 def test_a_folder_of_two_formats_asks_for_one(tmp_path: Path) -> None:

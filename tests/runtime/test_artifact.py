@@ -75,8 +75,8 @@ FAULTS: list[tuple[str, Break, str]] = [
     ("config deep", written("config.json", b"[" * 200_000), r"config\.json: not valid JSON"),
     ("config missing", removed("config.json"), r"config\.json is missing"),
     ("model type", rewritten("config.json", model_type="gpt2"), "'gpt2' is not supported – .*bert, bilstm-crf, camembert, .*longformer, .*xlm-roberta"),
-    ("model type none", rewritten("config.json", model_type=None), "'missing' is not supported"),
-    ("model type odd", rewritten("config.json", model_type=["bert"]), "is not supported – supported are"),
+    ("model type none", rewritten("config.json", model_type=None), "model_type is missing, or no name – supported are"),
+    ("model type odd", rewritten("config.json", model_type=["bert"]), "or no name – supported are"),
     ("hidden a string", rewritten("config.json", hidden_size="32"), "hidden_size must be an integer"),
     ("hidden a bool", rewritten("config.json", hidden_size=True), "hidden_size must be an integer"),
     ("hidden missing", rewritten("config.json", hidden_size=None), "hidden_size is missing"),
@@ -84,6 +84,7 @@ FAULTS: list[tuple[str, Break, str]] = [
     ("layers", rewritten("config.json", num_hidden_layers=3), "16 missing"),
     ("too many layers", rewritten("config.json", num_hidden_layers=10**9), "num_hidden_layers"),
     ("positions", rewritten("config.json", position_embedding_type="relative_key"), "must be 'absolute'"),
+    ("decoder", rewritten("config.json", is_decoder=True), "is_decoder must be false"),
     ("epsilon", rewritten("config.json", layer_norm_eps="small"), "layer_norm_eps must be a number"),
     ("activation", rewritten("config.json", hidden_act="swiglu"), "'swiglu' is not supported – supported are gelu"),
     ("activation odd", rewritten("config.json", hidden_act=["gelu"]), "hidden_act .* is not supported"),
@@ -94,6 +95,13 @@ FAULTS: list[tuple[str, Break, str]] = [
     ("label keys", rewritten("config.json", id2label={"zero": "O"}), "a key is not an integer"),
     ("label keys long", rewritten("config.json", id2label={"9" * 5000: "O"}), "id2label"),
     ("no labels", rewritten("config.json", id2label=None), "id2label is missing"),
+    ("labels by label2id, one id twice", rewritten("config.json", id2label=None, label2id={"O": 0, "X": 0}), "id2label is missing"),
+    ("labels by label2id, none", rewritten("config.json", id2label=None, label2id={"O": None}), "a key is not an integer"),
+    ("labels by number", rewritten("config.json", id2label=None, num_labels=5), "5 labels have no names .*--label-map FILE"),
+    ("labels by default", rewritten("config.json", id2label=None, architectures=["BertForTokenClassification"]), "has 2 labels"),
+    ("labels by a billion", rewritten("config.json", id2label=None, num_labels=10**9), "num_labels must be at most"),
+    ("a chain beside it", tensors_changed(lambda t: t.update({"crf.transitions": np.ones((5, 5))})), r"1 unexpected \(crf\.trans"),
+    ("a tensor without a dot", tensors_changed(lambda t: t.update({"step": np.ones(1)})), r"1 unexpected \(step\)"),
     ("no tokenizer", removed("tokenizer.json"), r"tokenizer\.json is missing – .*AutoTokenizer"),
     ("tokenizer empty", written("tokenizer.json", b""), r"tokenizer\.json: .*cannot read it"),
     ("tokenizer half", halved("tokenizer.json"), r"tokenizer\.json: .*cannot read it"),
@@ -120,6 +128,30 @@ FAULTS: list[tuple[str, Break, str]] = [
     ("small table", rewritten("config.json", vocab_size=20), r"word_embeddings\.weight \(\[28, 32\], not \[20, 32\]\)"),
     ("no window", rewritten("config.json", max_position_embeddings=2), "misshapen"),
 ]  # fmt: skip
+
+
+def test_labels_that_only_label2id_has_are_the_models(tmp_path: Path) -> None:
+    named = open_artifact(write_model(tmp_path / "a")).labels
+    ids = {label: number for number, label in enumerate(named)}
+    folder = write_model(tmp_path / "b")
+    rewritten("config.json", id2label=None, label2id=dict(reversed(ids.items())))(folder)
+    assert open_artifact(folder).labels == named
+
+
+def test_two_labels_without_names_which_transformers_leaves_out_of_the_config_can_be_named(tmp_path: Path) -> None:
+    tensors = bert_tensors(bert_config(id2label={"0": "O", "1": "PHI"}))
+    folder = write_model(tmp_path)
+    rewritten("config.json", id2label=None, architectures=["BertForTokenClassification"])(folder)
+    (folder / "model.safetensors").write_bytes(as_safetensors(tensors))
+    assert open_artifact(folder).labels == ("LABEL_0", "LABEL_1")
+
+
+@pytest.mark.parametrize("name", ["loss_fct.weight", "cls.predictions.bias", "model.lm_head.weight", "criterion.weight"])
+def test_heads_of_other_tasks_beside_the_classifier_are_read_past(tmp_path: Path, name: str) -> None:
+    folder = write_model(tmp_path)
+    plain = open_artifact(folder).checkpoint.tensors
+    tensors_changed(lambda t: t.update({name: np.ones(5, np.float32)}))(folder)
+    assert set(open_artifact(folder).checkpoint.tensors) == set(plain)
 
 
 @pytest.mark.parametrize(("fault", "says"), [case[1:] for case in FAULTS], ids=[case[0] for case in FAULTS])

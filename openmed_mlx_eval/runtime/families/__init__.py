@@ -29,5 +29,5 @@ def family_of(config: Config) -> Family:
                 return family
     supported = ", ".join(sorted(name for family in FAMILIES for name in family.model_types))
     model_type = config.get("model_type") or config.get("_mlx_model_type")
-    shown = model_type if isinstance(model_type, str) else "missing"
-    raise ModelError(f"config.json: model_type {shown!r} is not supported – supported are {supported}")
+    fault = f"{model_type!r} is not supported" if isinstance(model_type, str) else "is missing, or no name"
+    raise ModelError(f"config.json: model_type {fault} – supported are {supported}")

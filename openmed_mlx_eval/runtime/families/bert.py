@@ -18,6 +18,9 @@ from ..safetensors import Array
 from ..weights import Checkpoint
 from .base import MAX_LAYERS, Config, Family, Network, natural, number
 
+NO_DECODERS = ("distilbert", "longformer")
+"""Those of the kin that transformers never runs as decoders, whatever is_decoder says."""
+
 
 @dataclass(frozen=True, slots=True)
 class BertConfig:
@@ -55,6 +58,8 @@ class BertConfig:
             raise ModelError("config.json: hidden_size is no multiple of num_attention_heads")
         if config.get("position_embedding_type") not in (None, "absolute"):
             raise ModelError("config.json: position_embedding_type must be 'absolute'; relative positions are not supported")
+        if config.get("is_decoder") and config.get("model_type") not in NO_DECODERS:
+            raise ModelError("config.json: is_decoder must be false; a BERT whose tokens see none behind them is not supported")
         return made
 
 
