@@ -134,7 +134,8 @@ def best_seconds(work: Callable[[], Any]) -> float:
 def _numpy_peaks(ops: Any) -> tuple[float, float]:
     """(FLOP/s, bytes/s) in float32: one product on all of BLAS's threads, or one on each worker, whichever is faster."""
     import numpy as np
-    from threadpoolctl import threadpool_limits
+
+    from ..runtime.pipeline import one_blas_thread
 
     a = np.random.default_rng(0).standard_normal((MATRIX, MATRIX), dtype=np.float32)
     outs = [np.empty_like(a) for _ in range(ops.workers)]
@@ -143,7 +144,7 @@ def _numpy_peaks(ops: Any) -> tuple[float, float]:
     parts = np.linspace(0, len(source), ops.workers + 1).astype(int).tolist()
 
     together = 2 * MATRIX**3 / best_seconds(lambda: np.matmul(a, a, out=outs[0]))
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(ops.workers) as pool:
+    with one_blas_thread, ThreadPoolExecutor(ops.workers) as pool:
 
         def multiply() -> None:
             list(pool.map(lambda out: np.matmul(a, a, out=out), outs))
