@@ -38,7 +38,8 @@ def load_report(path: str) -> dict[str, Any]:
 def comparison_block(old: Report, new: Report) -> dict[str, Any]:
     """`comparison` of latency.json: {rows: [{part, length, batch, paired, old_ms, new_ms, ratio, interval}], unlike}.
 
-    unlike: the keys of model and environment in which the runs differ, without which a ratio says something else.
+    unlike: the keys of model, corpus, environment and config in which the runs differ, without which a ratio says something
+    else.
     """
     return {"rows": [row for row in _rows(old, new) if row is not None], "unlike": list(_unlike(old, new))}
 
@@ -81,7 +82,8 @@ def _row(
 def _unlike(old: Report, new: Report) -> Iterator[str]:
     for block, keys in (
         ("model", ("name", "files")),
-        ("environment", ("chip", "cores", "engine", "device", "dtype", "package", "numpy", "mlx")),
+        ("corpus", ("sha256", "documents_measured")),
+        ("environment", ("chip", "cores", "engine", "device", "dtype", "package", "python", "numpy", "tokenizers", "mlx")),
         (
             "config",
             ("batch_tokens", "compile", "stride", "aggregation", "gliner_labels", "gliner_threshold", "page_cache", "jit_cache"),

@@ -75,6 +75,12 @@ def test_what_else_differs_is_listed() -> None:
     assert comparison_block(report(), new)["unlike"] == ["environment.engine", "config.stride"]
 
 
+def test_documents_of_another_corpus_are_said_to_be(tmp_path: Path) -> None:
+    """Their ratio was given without a word, as that of two models would not be."""
+    other = report(corpus={"sha256": "b" * 64, "documents_measured": 3})
+    assert comparison_block(report(), other)["unlike"] == ["corpus.sha256", "corpus.documents_measured"]
+
+
 def test_a_file_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "latency.json"
     path.write_text(json.dumps(report()))
