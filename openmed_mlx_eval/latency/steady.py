@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LENGTHS = (32, 128, 512)
 BATCHES = (1, 8, 32)
+MOST_TEXTS = 1 << 16
+"""Of a batch: beyond what any caller hands over at once, and held in memory with its logits."""
 PARTS = ("tokenization", "forward", "decoding")
 
 
@@ -43,6 +45,8 @@ class Steady:
     def __post_init__(self) -> None:
         if min((*(self.lengths or (1,)), *(self.batches or (1,)), self.iterations)) < 1:
             raise UsageError("--lengths, --batches and --iterations: give numbers of at least 1")
+        if max(self.batches, default=0) > MOST_TEXTS:
+            raise UsageError(f"--batches: give at most {MOST_TEXTS:,} texts at a time")
         if not 0 <= self.seconds < float("inf"):
             raise UsageError("--seconds: give a number of at least 0")
 

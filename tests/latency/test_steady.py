@@ -40,8 +40,8 @@ def test_a_length_that_cannot_be_is_refused(length: int) -> None:
         Steady(lengths=(8, length)).cells(40, 2)
 
 
-@pytest.mark.parametrize("changes", [{"lengths": (0,)}, {"batches": (1, 0)}, {"iterations": 0}])
-def test_numbers_below_one_are_refused(changes: dict) -> None:
+@pytest.mark.parametrize("changes", [{"lengths": (0,)}, {"batches": (1, 0)}, {"iterations": 0}, {"batches": (1, 10**20)}])
+def test_numbers_that_cannot_be_are_refused(changes: dict) -> None:
     with pytest.raises(UsageError):
         Steady(**changes)
 
