@@ -5,6 +5,7 @@ Run as `python benchmarks/alignment.py`; no model and no corpus is needed.
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import time
@@ -58,6 +59,7 @@ def spoilt(answer: str, change) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     random_ = random.Random(0)
     changes = {
         "unchanged": lambda part: part,

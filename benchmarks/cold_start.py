@@ -13,6 +13,7 @@ import tempfile
 from typing import Any
 
 import contenders
+from arguments import at_least
 
 NAMES = (contenders.OURS, contenders.BEST_KNOWN, "openmed, MLX on the CPU", "ONNX Runtime")
 
@@ -20,7 +21,7 @@ NAMES = (contenders.OURS, contenders.BEST_KNOWN, "openmed, MLX on the CPU", "ONN
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     contenders.add_model_and_corpus(parser, corpus=False)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=at_least(1), default=7)
     arguments = parser.parse_args()
     names = contenders.installed(NAMES)
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in names}

@@ -173,10 +173,12 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 def add_model_and_corpus(parser: Any, *, corpus: bool = True) -> None:
     """The arguments MODEL and CORPUS; without them anatem-minilm and AnatEM's devel sentences, where they are here."""
+    from arguments import existing  # not above: what a contender's process imports is part of its cold start
+
     known = {"model": SHARED / "models" / "anatem-minilm", "corpus": SHARED / "corpora" / "anatem" / "devel.tsv"}
     for name, path in known.items():
         if name == "model" or corpus:
-            parser.add_argument(name, **({"nargs": "?", "default": str(path)} if path.exists() else {}))
+            parser.add_argument(name, type=existing, **({"nargs": "?", "default": str(path)} if path.exists() else {}))
 
 
 def installed(names: Sequence[str] = tuple(CONTENDERS)) -> list[str]:

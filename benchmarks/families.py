@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import contenders
+from arguments import at_least, shapes
 
 if TYPE_CHECKING:
     from openmed_mlx_eval.runtime.classifier import TokenClassifier
@@ -127,11 +128,13 @@ def compared(sides: Sequence[Callable[[Any], Any]], ids: Any, rounds: int) -> tu
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("families", nargs="*", default=list(FAMILIES), metavar="FAMILY", help=", ".join(FAMILIES))
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--batches", default="8x128,2x512", help="texts x tokens of each, comma-separated")
+    parser.add_argument("--layers", type=at_least(1), default=4)
+    parser.add_argument("--rounds", type=at_least(1), default=5)
+    parser.add_argument("--batches", type=shapes, default="8x128,2x512", help="texts x tokens of each, comma-separated")
     arguments = parser.parse_args()
-    batches = [tuple(map(int, batch.split("x"))) for batch in arguments.batches.split(",")]
+    unknown = [name for name in arguments.families if name not in FAMILIES]
+    if unknown:
+        parser.error(f"no family is called {', '.join(unknown)} – there are {', '.join(FAMILIES)}")
     for variable in contenders.UNSET:
         os.environ.pop(variable, None)
     import numpy as np
@@ -149,7 +152,7 @@ def main() -> None:
             if name in EXPORTED and find_spec("onnxruntime"):
                 sides.append(onnx_of(folder, exported))
             peak = peaks(classifier.ops)[0]
-            for texts, tokens in (*batches, *((1, length) for length in GROWING if name == "longformer")):
+            for texts, tokens in (*arguments.batches, *((1, length) for length in GROWING if name == "longformer")):
                 ids = rng.integers(5, VOCABULARY, (texts, tokens)).astype("int32")
                 (ours, *theirs), apart = compared(sides, ids, arguments.rounds)
                 share = flops_per_token(classifier.artifact, tokens) * texts * tokens / ours / peak

@@ -19,6 +19,7 @@ from typing import Any
 import contenders
 import mlx.core as mx
 import numpy as np
+from arguments import at_least
 
 from openmed_mlx_eval.errors import UsageError
 from openmed_mlx_eval.runtime.engines import accelerator, open_engine
@@ -190,7 +191,7 @@ def row(program: str, model_type: str, layers: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--layers", type=at_least(1), default=6)
     layers = parser.parse_args().layers
     rows = []
     for model_type in CONFIGS:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import contenders
+from arguments import at_least
 
 SETTLED = 500
 """Documents after which caches are full and thread pools made."""
@@ -45,9 +46,9 @@ def least_squares(points: Sequence[tuple[float, float]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     contenders.add_model_and_corpus(parser)
-    parser.add_argument("--documents", type=int, default=2000)
-    parser.add_argument("--growth", type=int, default=500, help="documents of the shortest timed run; 0: none")
-    parser.add_argument("--characters", type=int, default=1_000_000, help="of one long document; 0: none")
+    parser.add_argument("--documents", type=at_least(1), default=2000)
+    parser.add_argument("--growth", type=at_least(0), default=500, help="documents of the shortest timed run; 0: none")
+    parser.add_argument("--characters", type=at_least(0), default=1_000_000, help="of one long document; 0: none")
     parser.add_argument("--ours", action="store_true", help="leave the other contenders out")
     arguments = parser.parse_args()
     names = [contenders.OURS] if arguments.ours else contenders.installed(NAMES)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import contenders
+from arguments import at_least
 
 NAMES = ["Anna", "Bert", "Carla", "Dieter", "Eva", "Franz", "Gerda", "Hans", "Ida", "Jonas"]
 ENDS = (" in clinic.", " for review; stable.", ", discharged home with advice.")
@@ -90,8 +91,8 @@ def journal_overhead(model: str, corpus: str, limit: int, folder: Path, rounds: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     contenders.add_model_and_corpus(parser)
-    parser.add_argument("--documents", type=int, default=1_000_000)
-    parser.add_argument("--limit", type=int, default=500)
+    parser.add_argument("--documents", type=at_least(4), default=1_000_000)
+    parser.add_argument("--limit", type=at_least(1), default=500)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         print("| documents | wall clock | documents per second | peak RSS |\n|---|---|---|---|")

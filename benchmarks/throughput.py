@@ -14,13 +14,14 @@ import tempfile
 from typing import Any
 
 import contenders
+from arguments import at_least
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     contenders.add_model_and_corpus(parser)
-    parser.add_argument("--limit", type=int, default=0, help="documents; all if not given")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--limit", type=at_least(0), default=0, help="documents; all if not given")
+    parser.add_argument("--rounds", type=at_least(1), default=3)
     parser.add_argument("--mlx", action="store_true", help="only what runs on MLX's CPU device, which is slow; else all but that")
     arguments = parser.parse_args()
     names = [name for name in contenders.installed() if ("MLX" in name) == arguments.mlx]

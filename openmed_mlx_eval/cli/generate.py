@@ -13,7 +13,7 @@ import click
 
 from ..corpora import DISCONTINUOUS, FORMATS
 from ..errors import UsageError
-from .options import choice, deliver, output_options, run_folder, scoring_of, scoring_options
+from .options import Finite, choice, deliver, output_options, run_folder, scoring_of, scoring_options
 
 _BENCHMARKS = ("anat_em", "bc5cdr", "ncbi_disease", "custom")
 _ALIGNMENTS = ("faithful", "evalscope")
@@ -55,7 +55,7 @@ _ALIGNMENTS = ("faithful", "evalscope")
 @click.option(
     "--temp",
     "temperature",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=0.0,
     show_default=True,
     help="Temperature of the sampling; 0 takes the likeliest token.",

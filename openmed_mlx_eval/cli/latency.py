@@ -10,7 +10,7 @@ import click
 from ..errors import GateError, UsageError
 from ..latency.cold import JIT_CACHES, PAGE_CACHES, ColdStart
 from ..latency.steady import BATCHES, LENGTHS, Steady
-from .options import all_of, choice, corpus_path_option, model_option, model_options, reading_options, run_folder
+from .options import Finite, all_of, choice, corpus_path_option, model_option, model_options, reading_options, run_folder
 from .run import progress_bar
 
 latency_options = all_of(
@@ -24,7 +24,7 @@ latency_options = all_of(
                  f"{', '.join(map(str, LENGTHS))} as far as the window goes, and the window]"),
     click.option("--batches", default=",".join(map(str, BATCHES)), show_default=True, metavar="N,N,…",
                  help="How many of them at a time."),
-    click.option("--seconds", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="S",
+    click.option("--seconds", type=Finite(min=0), default=1.0, show_default=True, metavar="S",
                  help="Each length and batch is measured at least so long,"),
     click.option("--iterations", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
                  help="and at least so often."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,16 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 def choice(values: Sequence[str]) -> click.Choice[str]:
     return click.Choice(list(values))
+
+
+class Finite(click.FloatRange):
+    """click's range lets NaN through every bound, and infinity through one that is not there; neither is an amount."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail("not a finite number", param, ctx)
+        return number
 
 
 reading_options = all_of(

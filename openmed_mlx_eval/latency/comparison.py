@@ -19,6 +19,9 @@ Report = Mapping[str, Any]
 SCHEMA = "openmed-mlx-eval/latency"
 SCHEMA_VERSION = 1
 
+LEAST_MS, MOST_MS = 1e-9, 1e12
+"""What no clock measures is a damaged file's; a ratio to less might be no number."""
+
 
 def load_report(path: str) -> dict[str, Any]:
     """A latency.json written before. Raises UsageError where it cannot be read, EvaluationError where it is none."""
@@ -38,7 +41,8 @@ def load_report(path: str) -> dict[str, Any]:
 def comparison_block(old: Report, new: Report) -> dict[str, Any]:
     """`comparison` of latency.json: {rows: [{part, length, batch, paired, old_ms, new_ms, ratio, interval}], unlike}.
 
-    unlike: the keys of model and environment in which the runs differ, without which a ratio says something else.
+    unlike: the keys of model, corpus, environment and config in which the runs differ, without which a ratio says something
+    else.
     """
     return {"rows": [row for row in _rows(old, new) if row is not None], "unlike": list(_unlike(old, new))}
 
@@ -81,7 +85,8 @@ def _row(
 def _unlike(old: Report, new: Report) -> Iterator[str]:
     for block, keys in (
         ("model", ("name", "files")),
-        ("environment", ("chip", "cores", "engine", "device", "dtype", "package", "numpy", "mlx")),
+        ("corpus", ("sha256", "documents_measured")),
+        ("environment", ("chip", "cores", "engine", "device", "dtype", "package", "python", "numpy", "tokenizers", "mlx")),
         (
             "config",
             ("batch_tokens", "compile", "stride", "aggregation", "gliner_labels", "gliner_threshold", "page_cache", "jit_cache"),
@@ -96,7 +101,9 @@ def _is_whole(report: Report) -> bool:
     """Whether everything that is read here is there and of its kind."""
 
     def numbers(values: Any) -> bool:
-        return isinstance(values, list) and all(type(value) in (int, float) and 0 <= value < 1e12 for value in values)
+        return isinstance(values, list) and all(
+            type(value) in (int, float) and (value == 0 or LEAST_MS <= value < MOST_MS) for value in values
+        )
 
     def is_cell(cell: Any) -> bool:
         samples = [cell["samples_ms"][part] for part in ("tokenization", "forward", "decoding")]

@@ -99,7 +99,7 @@ def _measure(
     if cells:
         source = source_of(classifier, texts, max(length for length, _ in cells))
     for length, batch in cells:
-        taken.cells.append(measure_cell(classifier, source, length, batch, options.steady))
+        measure_cell(classifier, source, length, batch, options.steady, taken.cells.append)
         advance(1)
     if options.roofline:
         taken.roofline = roofline_block(classifier, [cell.to_dict() for cell in taken.cells])

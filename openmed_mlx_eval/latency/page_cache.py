@@ -11,6 +11,7 @@ import mmap
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 EMPTY = 0.01
@@ -27,9 +28,11 @@ def files_of(directory: str | Path) -> list[Path]:
 
 
 def drop(files: Iterable[Path]) -> None:
-    """Advise the system to drop the files' pages; where it takes no such advice nothing happens."""
+    """Advise the system to drop the files' pages; where it takes no such advice nothing happens, nor to a file that cannot be
+    read: beside a model's own there may be others.
+    """
     for path in files if can_drop() else ():
-        with path.open("rb") as file:
+        with suppress(OSError), path.open("rb") as file:
             if sys.platform == "linux":  # said again for the type checker, which knows the call there alone
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -43,12 +46,14 @@ def cached_share(files: Iterable[Path]) -> float | None:
         return None
     held = total = 0
     for path in files:
-        size = path.stat().st_size
-        if size:
-            found = _held(path, size)
-            if found is None:
-                return None
-            held, total = held + found[0], total + found[1]
+        try:
+            size = path.stat().st_size
+            found = _held(path, size) if size else (0, 0)
+        except (OSError, ValueError):  # not ours to read, or shorter by now
+            return None
+        if found is None:
+            return None
+        held, total = held + found[0], total + found[1]
     return held / total if total else None
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.footprint import is_table
+from ..runtime.weights import QUANTIZED_PARTS
 
 if TYPE_CHECKING:
     from ..runtime.artifact import Artifact
@@ -50,21 +51,37 @@ def _seen(layer: Sight, length: int) -> int:
     return length + sum(side * (side + 1) // 2 + (last - side) * side for side in sides)
 
 
-def weight_bytes(artifact: Artifact, item: int) -> int:
-    """Bytes of weights that every forward has to read, at `item` bytes a value: linear layers, not look-up tables."""
-    return _values(artifact) * item
+def weight_bytes(artifact: Artifact, item: int, *, packed: bool = False) -> int:
+    """Bytes of weights that every forward has to read, at `item` bytes a value: linear layers, not look-up tables.
+
+    packed: quantised layers are read as they are stored, as by mlx, and not widened when they are loaded.
+    """
+    tensors = artifact.checkpoint.tensors
+    stored = set(artifact.checkpoint.quantized()) if packed else set()
+    total = 0.0
+    for layer, values, share in _layers(artifact):
+        if layer in stored:
+            total += share * sum(tensors[layer + part].array.nbytes for part in (".weight", *QUANTIZED_PARTS))
+        else:
+            total += values * item
+    return round(total)
 
 
 def _values(artifact: Artifact) -> int:
     """Values of the linear layers that a token goes through."""
-    family, total = artifact.family, 0
+    return sum(values for _, values, _ in _layers(artifact))
+
+
+def _layers(artifact: Artifact) -> Iterator[tuple[str, int, float]]:
+    """(name, values that a token goes through, their share of the layer's) of each linear layer; the share is of experts."""
+    family = artifact.family
     for name, shape in family.shapes(artifact.config).items():
         layer = name.removesuffix(".weight")
         if len(shape) == 2 and name != layer and not is_table(layer) and not family.is_seldom(layer):
-            total += shape[0] * shape[1]
+            yield layer, shape[0] * shape[1], 1.0
         elif len(shape) == 3 and name != layer and family.is_stack(layer):
-            total += family.chosen(artifact.config) * shape[1] * shape[2]
-    return total
+            chosen = family.chosen(artifact.config)
+            yield layer, chosen * shape[1] * shape[2], chosen / shape[0]
 
 
 def roofline_block(classifier: TokenClassifier, cells: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -72,11 +89,11 @@ def roofline_block(classifier: TokenClassifier, cells: Iterable[Mapping[str, Any
     ops, artifact = classifier.ops, classifier.artifact
     peak, bandwidth = peaks(ops)
     item = 4 if ops.dtype == "float32" else 2
+    read = weight_bytes(artifact, item, packed=ops.name == "mlx")
     rows = []
     for cell in cells:
         seconds = cell["forward_ms"]["median"] / 1000
         flops = flops_per_token(artifact, cell["length"]) * cell["tokens"]
-        read = weight_bytes(artifact, item)
         rows.append(
             {
                 "length": cell["length"],
@@ -92,7 +109,7 @@ def roofline_block(classifier: TokenClassifier, cells: Iterable[Mapping[str, Any
         "matmul_flops_per_second": peak,
         "bandwidth_bytes_per_second": bandwidth,
         "flops_per_token": flops_per_token(artifact, artifact.window),
-        "weight_bytes": weight_bytes(artifact, item),
+        "weight_bytes": read,
         "cells": rows,
     }
 
@@ -117,7 +134,8 @@ def best_seconds(work: Callable[[], Any]) -> float:
 def _numpy_peaks(ops: Any) -> tuple[float, float]:
     """(FLOP/s, bytes/s) in float32: one product on all of BLAS's threads, or one on each worker, whichever is faster."""
     import numpy as np
-    from threadpoolctl import threadpool_limits
+
+    from ..runtime.pipeline import one_blas_thread
 
     a = np.random.default_rng(0).standard_normal((MATRIX, MATRIX), dtype=np.float32)
     outs = [np.empty_like(a) for _ in range(ops.workers)]
@@ -126,7 +144,7 @@ def _numpy_peaks(ops: Any) -> tuple[float, float]:
     parts = np.linspace(0, len(source), ops.workers + 1).astype(int).tolist()
 
     together = 2 * MATRIX**3 / best_seconds(lambda: np.matmul(a, a, out=outs[0]))
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(ops.workers) as pool:
+    with one_blas_thread, ThreadPoolExecutor(ops.workers) as pool:
 
         def multiply() -> None:
             list(pool.map(lambda out: np.matmul(a, a, out=out), outs))

@@ -8,12 +8,12 @@ is read, so that nothing lazy is left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import cycle, islice, pairwise
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import ModelError, UsageError
 from ..runtime.windows import UNBOUNDED
 from .memory import peak_rss_mib
 from .statistics import median, summary
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
 LENGTHS = (32, 128, 512)
 BATCHES = (1, 8, 32)
-PARTS = ("tokenization", "forward", "decoding", "total")
+MOST_TEXTS = 1 << 16
+"""Of a batch: beyond what any caller hands over at once, and held in memory with its logits."""
+PARTS = ("tokenization", "forward", "decoding")
 
 
 @dataclass(frozen=True, slots=True)
 class Steady:
     """lengths: model tokens, special ones included; those the window cannot hold are left out and the window itself is
-    added where there is one, if `lengths` is None. Raises UsageError for a number below 1.
+    added where there is one, if `lengths` is None. Raises UsageError for a number below 1, and for seconds that are
+    none or have no end.
     """
 
     lengths: tuple[int, ...] | None = None
@@ -42,6 +45,10 @@ class Steady:
     def __post_init__(self) -> None:
         if min((*(self.lengths or (1,)), *(self.batches or (1,)), self.iterations)) < 1:
             raise UsageError("--lengths, --batches and --iterations: give numbers of at least 1")
+        if max(self.batches, default=0) > MOST_TEXTS:
+            raise UsageError(f"--batches: give at most {MOST_TEXTS:,} texts at a time")
+        if not 0 <= self.seconds < float("inf"):
+            raise UsageError("--seconds: give a number of at least 0")
 
     def cells(self, window: int, special_tokens: int) -> list[tuple[int, int]]:
         """(length, batch) of every cell. window: model tokens. Raises UsageError for a length that cannot be."""
@@ -59,9 +66,10 @@ class Steady:
 
 @dataclass(slots=True)
 class CellTimes:
-    """One cell. tokens: of all its texts, special ones included; spans: found in them. Times in milliseconds, one an iteration.
+    """One cell. tokens: of all its texts, special ones included; spans: found in them.
 
-    peak_rss_mib: the most the process ever had until the cell's end.
+    peak_rss_mib: the most the process ever had until the cell's end. times: of each iteration, tokenisation, forward and
+    decoding in milliseconds – together, so that none is half there whenever Ctrl-C comes.
     """
 
     length: int
@@ -69,15 +77,14 @@ class CellTimes:
     tokens: int
     spans: int = 0
     peak_rss_mib: float | None = None
-    tokenization: list[float] = field(default_factory=list)
-    forward: list[float] = field(default_factory=list)
-    decoding: list[float] = field(default_factory=list)
+    times: list[tuple[float, float, float]] = field(default_factory=list)
 
     @property
     def total(self) -> list[float]:
-        return [sum(parts) for parts in zip(self.tokenization, self.forward, self.decoding, strict=True)]
+        return [sum(parts) for parts in self.times]
 
     def to_dict(self) -> dict[str, Any]:
+        columns = {part: [one[place] for one in self.times] for place, part in enumerate(PARTS)}
         middle = median(self.total)
 
         def per_second(count: int) -> float | None:
@@ -88,70 +95,95 @@ class CellTimes:
             "batch": self.batch,
             "tokens": self.tokens,
             "spans": self.spans,
-            "iterations": len(self.forward),
+            "iterations": len(self.times),
             "peak_rss_mib": self.peak_rss_mib,
-            **{f"{part}_ms": summary(getattr(self, part)) for part in PARTS},
+            **{f"{part}_ms": summary(samples) for part, samples in (*columns.items(), ("total", self.total))},
             "documents_per_second": per_second(self.batch),
             "tokens_per_second": per_second(self.tokens),
             "spans_per_second": per_second(self.spans),
-            "samples_ms": {part: [round(sample, 4) for sample in getattr(self, part)] for part in PARTS[:3]},
+            "samples_ms": {part: [round(sample, 4) for sample in samples] for part, samples in columns.items()},
         }
 
 
-def measure_cell(classifier: TokenClassifier, source: Encoded, length: int, batch: int, how: Steady) -> CellTimes:
-    """Warm up, then call until there are enough iterations and enough seconds have passed. source: of `source_of`."""
+def measure_cell(
+    classifier: TokenClassifier,
+    source: Encoded,
+    length: int,
+    batch: int,
+    how: Steady,
+    begun: Callable[[CellTimes], Any] = lambda cell: None,
+) -> CellTimes:
+    """Warm up, then call until there are enough iterations and enough seconds have passed. source: of `source_of`.
+
+    begun: called with the cell when it has its first iteration, so that it is not lost to Ctrl-C in a later one.
+    """
     documents = cut(source, length - classifier.encoder.special_tokens, batch)
     texts = [document.text for document in documents]
     cell = CellTimes(length, batch, length * batch)
     for _ in range(how.warmups):
         _iteration(classifier, texts, documents)
     until = time.perf_counter() + how.seconds
-    while len(cell.forward) < how.iterations or time.perf_counter() < until:
-        (tokenization, forward, decoding), cell.spans = _iteration(classifier, texts, documents)
-        cell.tokenization.append(tokenization)
-        cell.forward.append(forward)
-        cell.decoding.append(decoding)
+    while len(cell.times) < how.iterations or time.perf_counter() < until:
+        times, cell.spans = _iteration(classifier, texts, documents)
+        cell.times.append(times)
+        if len(cell.times) == 1:
+            begun(cell)
     cell.peak_rss_mib = peak_rss_mib()
     return cell
 
 
-def _iteration(classifier: TokenClassifier, texts: Sequence[str], documents: Sequence[Encoded]) -> tuple[list[float], int]:
-    """([tokenisation, forward, decoding] in milliseconds, spans). A text cut out of another may tokenise to a token more
+def _iteration(
+    classifier: TokenClassifier, texts: Sequence[str], documents: Sequence[Encoded]
+) -> tuple[tuple[float, float, float], int]:
+    """((tokenisation, forward, decoding) in milliseconds, spans). A text cut out of another may tokenise to a token more
     or less, so what is computed on is the exact documents.
     """
-    ends = [time.perf_counter()]
+    started = time.perf_counter()
     classifier.encoder.encode(texts)
-    ends.append(time.perf_counter())
+    tokenized = time.perf_counter()
     logits = classifier.forward(documents)
-    ends.append(time.perf_counter())
+    computed = time.perf_counter()
     spans = sum(
         len(classifier.decoder.spans(document, rows, classifier.encoder))
         for document, rows in zip(documents, logits, strict=True)
     )
-    ends.append(time.perf_counter())
-    return [(end - before) * 1000 for before, end in pairwise(ends)], spans
+    decoded = time.perf_counter()
+    return ((tokenized - started) * 1000, (computed - tokenized) * 1000, (decoded - computed) * 1000), spans
 
 
 SOURCE_CHARACTERS = 1 << 18
 """Of a corpus as much as this is cut up: enough not to repeat itself within a batch, little enough to tokenise at once."""
 
+MOST_CHARACTERS = 1 << 8
+"""For each token that is asked for; beyond any language's words."""
+
 
 def source_of(classifier: TokenClassifier, texts: Sequence[str], longest: int) -> Encoded:
     """What cells are cut from: the texts end to end, repeated to `longest` content tokens.
 
-    Without a token in them, the embedded notes.
+    Without a token in them, or with so few in so much text that there would be no end to repeating it – a million characters
+    and no space are one token to some tokenizers – the embedded notes. Raises ModelError for a tokenizer to which those are
+    nothing too.
     """
-    text = "\n".join(texts)[:SOURCE_CHARACTERS]
-    source = classifier.encoder.encode([text])[0]
-    if not len(source.ids):
+    source = _repeated(classifier, texts, longest)
+    if source is None:
         from ..corpora import load_corpus
         from ..demo import corpus_path
 
-        return source_of(classifier, [document.text for document in load_corpus(corpus_path())], longest)
-    while len(source.ids) < longest:
+        source = _repeated(classifier, [document.text for document in load_corpus(corpus_path())], longest)
+    if source is None:
+        raise ModelError("the tokenizer makes too few tokens of text to measure a steady state – give --lengths that are shorter")
+    return source
+
+
+def _repeated(classifier: TokenClassifier, texts: Sequence[str], longest: int) -> Encoded | None:
+    """The texts' start as often as `longest` content tokens need; None where that would be more than MOST_CHARACTERS a token."""
+    text = "\n".join(texts)[:SOURCE_CHARACTERS]
+    source = classifier.encoder.encode([text])[0]
+    while source.ids.size and len(source.ids) < longest and len(text) <= MOST_CHARACTERS * longest:
         text = f"{text}\n{text}"
         source = classifier.encoder.encode([text])[0]
-    return source
+    return source if len(source.ids) >= longest else None
 
 
 def cut(source: Encoded, tokens: int, count: int) -> list[Encoded]:

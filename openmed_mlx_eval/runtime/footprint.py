@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
@@ -22,6 +24,9 @@ QUANTIZED_BYTES = {8: 8 / 8 + 4 / 64, 4: 4 / 8 + 4 / 64}
 """Bytes a value of MLX's affine scheme, groups of 64 with a scale and a bias of two bytes each."""
 
 GIB = 2**30
+
+GROUP_FILES = {"": ("", "memory.max"), "memory": ("memory", "memory.limit_in_bytes")}
+"""{controllers of a control group: (where they are mounted, the file with the limit)}, for versions 2 and 1."""
 
 
 def check_fits(artifact: Artifact, ops: Ops) -> None:
@@ -38,7 +43,10 @@ def check_fits(artifact: Artifact, ops: Ops) -> None:
 
 
 def memory_bytes(ops: Ops) -> int | None:
-    """Memory that an engine's weights can be in; None where the system does not say."""
+    """Memory that an engine's weights can be in: the device's, or the machine's as far as this process may have it.
+
+    None where the system does not say.
+    """
     if ops.name == "mlx" and ops.device != "cpu":
         from .engines.mlx_device import working_set
 
@@ -46,9 +54,31 @@ def memory_bytes(ops: Ops) -> int | None:
         if size is not None:
             return size
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
+    return min([physical, *group_limits()])
+
+
+def group_limits(root: Path = Path("/")) -> Iterator[int]:
+    """The limits in bytes of the control groups a Linux process is in, as a container or a batch job has them.
+
+    cgroups(7): each line of /proc/self/cgroup is number:controllers:path, without controllers in version 2. A group has no
+    more than those above it; in a container that sees the host's path, its own group is mounted as the uppermost.
+    """
+    try:
+        lines = (root / "proc/self/cgroup").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if controllers not in GROUP_FILES:
+            continue
+        mount, name = GROUP_FILES[controllers]
+        parts = PurePosixPath(path.strip("/")).parts
+        for depth in range(len(parts) + 1):
+            with suppress(OSError, ValueError):  # "max" is no number
+                yield int(root.joinpath("sys/fs/cgroup", mount, *parts[:depth], name).read_text("ascii"))
 
 
 def weight_bytes(artifact: Artifact, ops: Ops) -> float:

@@ -42,7 +42,7 @@ def workers(count: int) -> Iterator[Compute[Any]]:
             if len(first) < 2:
                 yield from ((task, function(task)) for task in first)
                 return
-            with _one_blas_thread:
+            with one_blas_thread:
                 yield from _ahead(lambda task: pool.submit(function, task).result, chain(first, tasks), AHEAD * count)
 
         try:
@@ -80,7 +80,12 @@ def _ahead(begin: Callable[[Task], Callable[[], Any]], tasks: Iterable[Task], mo
 
 
 class _OneBlasThread:
-    """A block in which BLAS has one thread; as it was before, once the last of several that overlap is left."""
+    """A block in which BLAS has one thread; as it was before, once the last of several that overlap is left.
+
+    threadpoolctl (from 3.7 on) lets the first thread that sets OpenBLAS's limit alone set it until that one ends, and does
+    nothing for any other. So the limit is set, and lifted, from threads that end at once: whoever enters here first may live
+    longer than whoever leaves last, and BLAS would keep its one thread for good.
+    """
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
@@ -90,15 +95,27 @@ class _OneBlasThread:
         from threadpoolctl import ThreadpoolController
 
         with self._lock:
+            if not self._inside:
+                self._limit = _elsewhere(lambda: ThreadpoolController().select(user_api="blas").limit(limits=1))
             self._inside += 1
-            if self._inside == 1:
-                self._limit = ThreadpoolController().select(user_api="blas").limit(limits=1)
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if not self._inside:
-                self._limit.restore_original_limits()
+                _elsewhere(self._limit.restore_original_limits)
 
 
-_one_blas_thread = _OneBlasThread()
+def _elsewhere(function: Callable[[], Any]) -> Any:
+    """What the function returns, called in a thread that ends with it; here, where the interpreter starts none any more."""
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    try:
+        thread.start()
+    except RuntimeError:
+        return function()
+    thread.join()
+    return found[0]
+
+
+one_blas_thread = _OneBlasThread()

@@ -118,6 +118,7 @@ USAGE = {
     "entities without custom": ["--answers", "x", "--entity", "name"],
     "evalscope without tokens": ["--answers", "x", "--align", "evalscope"],
     "no model": ["--model", "no-such-folder"],
+    "no temperature": ["--answers", "x", "--temp", "nan"],
     "no answers": ["--answers", "no-such-file"],
 }
 

@@ -158,6 +158,8 @@ def test_ctrl_c_keeps_what_was_measured(
         (("--lengths", "8,41"), "--lengths: 41 does not lie between 3 and the window of 40"),
         (("--batches", "0"), "give numbers of at least 1"),
         (("--page-cache", "x"), "one of warm, cold"),
+        (("--seconds", "nan"), "'--seconds': give a number of at least 0"),
+        (("--seconds", "inf"), "'--seconds': give a number of at least 0"),
     ],
 )
 def test_a_wrong_call_is_exit_code_2(program, tiny_model: Path, arguments: tuple[str, ...], said: str) -> None:

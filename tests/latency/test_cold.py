@@ -172,3 +172,10 @@ def test_the_probe_says_one_line_of_json(tiny_model: Path) -> None:
     found = json.loads(done.stdout)
     assert [phase for phase, _ in found["ends"]] == list(PHASES[:-1])
     assert done.stderr == ""
+
+
+def test_a_file_that_cannot_be_read_leaves_the_page_cache_unknown(tmp_path: Path) -> None:
+    """It ended `latency` with an internal error, though the model never needs it."""
+    unreadable = [tmp_path / "gone", tmp_path]
+    page_cache.drop(unreadable)
+    assert page_cache.cached_share(unreadable) is None

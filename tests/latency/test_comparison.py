@@ -75,6 +75,12 @@ def test_what_else_differs_is_listed() -> None:
     assert comparison_block(report(), new)["unlike"] == ["environment.engine", "config.stride"]
 
 
+def test_documents_of_another_corpus_are_said_to_be(tmp_path: Path) -> None:
+    """Their ratio was given without a word, as that of two models would not be."""
+    other = report(corpus={"sha256": "b" * 64, "documents_measured": 3})
+    assert comparison_block(report(), other)["unlike"] == ["corpus.sha256", "corpus.documents_measured"]
+
+
 def test_a_file_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "latency.json"
     path.write_text(json.dumps(report()))
@@ -83,7 +89,10 @@ def test_a_file_comes_back(tmp_path: Path) -> None:
         load_report(str(tmp_path / "none"))
 
 
-@given(st.sampled_from(sorted(report())), st.sampled_from([None, 0, "x", [], {}, [None], {"samples": 3}, [[]], [{}], -1.5]))
+@given(
+    st.sampled_from(sorted(report())),
+    st.sampled_from([None, 0, "x", [], {}, [None], {"samples": 3}, {"samples_ms": [1e-320]}, [[]], [{}], -1.5]),
+)
 def test_a_damaged_report_is_refused_or_compared(key: str, value: Any) -> None:
     import tempfile
 
@@ -95,7 +104,7 @@ def test_a_damaged_report_is_refused_or_compared(key: str, value: Any) -> None:
         except EvaluationError as error:
             assert "--compare" in str(error)
             return
-    comparison_block(old, report())
+    json.dumps(comparison_block(old, report()), allow_nan=False)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"schema": "openmed-mlx-eval/report"}', b"[" * 100_000])

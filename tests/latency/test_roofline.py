@@ -15,6 +15,7 @@ from openmed_mlx_eval.latency.roofline import flops_per_token, roofline_block, w
 from openmed_mlx_eval.runtime.artifact import open_artifact
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
 from openmed_mlx_eval.runtime.families.base import Sight
+from openmed_mlx_eval.runtime.footprint import is_table
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 
@@ -71,6 +72,32 @@ def test_of_experts_those_chosen_count_and_what_few_tokens_go_through_does_not()
     counted = dataclasses.replace(local, family=dataclasses.replace(local.family, seldom=()))
     width, layers = local.config["hidden_size"], local.config["num_hidden_layers"]
     assert weight_bytes(counted, 1) - weight_bytes(local, 1) == layers * 3 * width * width
+
+
+def test_projections_of_relative_positions_are_made_at_load_and_cost_no_token_anything() -> None:
+    """They raised the share of a DeBERTa-v2 that has its own by a sixth."""
+    own = open_artifact(GOLDEN / "deberta-v2")
+    assert not own.config["share_att_key"]
+    c = own.config
+    width, inner, layers = c["hidden_size"], c["intermediate_size"], c["num_hidden_layers"]
+    linear = layers * (4 * width * width + 2 * width * inner) + c["num_labels"] * width + width * c["embedding_size"]
+    assert flops_per_token(own, LENGTH) == 2 * linear + layers * 4 * LENGTH * width
+
+
+def test_packed_weights_are_read_packed(tmp_path: Path) -> None:
+    from openmed_mlx_eval.converters import Options, convert
+
+    source, target = write_model(tmp_path / "whole"), tmp_path / "four"
+    convert(source, target, Options(bits=4, group_size=32))
+    whole, four = open_artifact(source), open_artifact(target)
+    assert four.checkpoint.quantized()
+    assert weight_bytes(four, 4) == weight_bytes(four, 4, packed=False) == weight_bytes(whole, 4)
+    assert weight_bytes(whole, 2, packed=True) == weight_bytes(whole, 2)
+    layers = [stem for stem in four.checkpoint.quantized() if not is_table(stem)]
+    values = sum(math.prod(four.checkpoint.matrix(stem).shape) for stem in layers)
+    scale = four.checkpoint.tensors[f"{layers[0]}.scales"].array.itemsize
+    saved = weight_bytes(four, 2) - weight_bytes(four, 2, packed=True)
+    assert saved == values * 2 - values / 2 - values / 32 * 2 * scale > 0
 
 
 @pytest.mark.parametrize("engine", ["numpy", "mlx"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runtime.tiny_models import bert_config, bert_tensors, byte_bpe, unigram, write_model
 
-from openmed_mlx_eval.errors import UsageError
+from openmed_mlx_eval.errors import ModelError, UsageError
+from openmed_mlx_eval.latency import steady
 from openmed_mlx_eval.latency.documents import document_times, documents_block, latency_metrics
 from openmed_mlx_eval.latency.steady import CellTimes, Steady, cut, measure_cell, source_of
 from openmed_mlx_eval.runtime.classifier import TokenClassifier
@@ -38,8 +40,8 @@ def test_a_length_that_cannot_be_is_refused(length: int) -> None:
         Steady(lengths=(8, length)).cells(40, 2)
 
 
-@pytest.mark.parametrize("changes", [{"lengths": (0,)}, {"batches": (1, 0)}, {"iterations": 0}])
-def test_numbers_below_one_are_refused(changes: dict) -> None:
+@pytest.mark.parametrize("changes", [{"lengths": (0,)}, {"batches": (1, 0)}, {"iterations": 0}, {"batches": (1, 10**20)}])
+def test_numbers_that_cannot_be_are_refused(changes: dict) -> None:
     with pytest.raises(UsageError):
         Steady(**changes)
 
@@ -70,7 +72,7 @@ def test_tokenizers_that_see_spaces_are_cut_too(tmp_path: Path, kind: str) -> No
     model = write_model(tmp_path / kind, config, bert_tensors(config, "roberta."), tokenizer)
     found = TokenClassifier.load(model, engine="numpy", device="cpu")
     cell = measure_cell(found, source_of(found, TEXTS, 30), 12, 3, BRIEF)
-    assert (cell.tokens, len(cell.forward)) == (36, 2)
+    assert (cell.tokens, len(cell.times)) == (36, 2)
 
 
 def test_a_cell_counts_every_part(classifier: TokenClassifier) -> None:
@@ -89,19 +91,54 @@ def test_a_cell_counts_every_part(classifier: TokenClassifier) -> None:
 
 def test_iterations_go_on_until_both_are_enough(classifier: TokenClassifier) -> None:
     source = source_of(classifier, TEXTS, 38)
-    assert len(measure_cell(classifier, source, 8, 1, Steady(warmups=1, iterations=7, seconds=0)).forward) == 7
+    assert len(measure_cell(classifier, source, 8, 1, Steady(warmups=1, iterations=7, seconds=0)).times) == 7
     long = measure_cell(classifier, source, 8, 1, Steady(warmups=0, iterations=1, seconds=0.2))
     assert sum(long.total) > 100
-    assert len(long.forward) > 1
+    assert len(long.times) > 1
 
 
 @given(st.lists(st.tuples(*[st.floats(0.001, 100)] * 3), max_size=30))
 def test_a_total_is_the_sum_of_its_parts(rows: list[tuple[float, float, float]]) -> None:
-    cell = CellTimes(32, 8, 256, 5, None, *(list(column) for column in zip(*rows, strict=True)) if rows else ([], [], []))
+    cell = CellTimes(32, 8, 256, 5, None, rows)
     assert cell.total == [sum(row) for row in rows]
     block = cell.to_dict()
     assert block["total_ms"]["count"] == len(rows)
     assert (block["documents_per_second"] is None) is (not rows)
+
+
+def test_ctrl_c_in_a_later_iteration_keeps_the_earlier_ones(classifier: TokenClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: Any, calls: list[int] = []) -> Any:  # noqa: B006
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return iteration(*arguments)
+
+    iteration, kept = steady._iteration, list[CellTimes]()
+    monkeypatch.setattr(steady, "_iteration", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        measure_cell(classifier, source_of(classifier, TEXTS, 38), 8, 2, Steady(warmups=1, seconds=60), kept.append)
+    assert [len(cell.times) for cell in kept] == [2]
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_seconds_without_an_end_are_refused(seconds: float) -> None:
+    with pytest.raises(UsageError, match="--seconds"):
+        Steady(seconds=seconds)
+
+
+def test_a_text_without_a_space_is_not_repeated_until_memory_ends(classifier: TokenClassifier) -> None:
+    blob = "x" * (1 << 18)
+    assert len(classifier.encoder.encode([blob])[0].ids) == 1
+    source = source_of(classifier, [blob], 38)
+    assert len(source.ids) >= 38
+    assert "x" * 100 not in source.text
+
+
+def test_a_tokenizer_that_makes_no_tokens_is_named(classifier: TokenClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = classifier.encoder.encode([""])[0]
+    monkeypatch.setattr(type(classifier.encoder), "encode", lambda *_: [nothing])
+    with pytest.raises(ModelError, match="too few tokens"):
+        source_of(classifier, TEXTS, 38)
 
 
 def test_documents_are_timed_in_order(classifier: TokenClassifier) -> None:

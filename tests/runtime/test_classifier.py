@@ -277,6 +277,44 @@ def test_threads_end_and_blas_has_its_own_again(folder: Path) -> None:
     assert blas == before[1]
 
 
+def test_blas_has_its_threads_again_whichever_thread_is_the_last(folder: Path) -> None:
+    """threadpoolctl 3.7 obeys one thread alone: closed by another, a generator left BLAS with one thread for good."""
+    from threadpoolctl import threadpool_info
+
+    def blas() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    before = blas()
+    classifier = load(folder, batch_tokens=8)
+    classifier.ops.workers = 2
+    here = classifier.predict(["left kidney " * 40] * 20)
+    next(here)
+    assert set(blas()) <= {1}
+    closing = threading.Thread(target=here.close)
+    closing.start()
+    closing.join()
+    assert blas() == before
+
+    begun, leave, inside = threading.Event(), threading.Event(), []
+
+    def another() -> None:
+        there = classifier.predict(["left kidney " * 40] * 20)
+        next(there)
+        inside.extend(blas())
+        there.close()
+        begun.set()
+        leave.wait()  # alive, as the threads of a server are
+
+    other = threading.Thread(target=another)
+    other.start()
+    begun.wait()
+    assert set(inside) <= {1}
+    list(classifier.predict(["left kidney " * 40] * 20))
+    assert blas() == before
+    leave.set()
+    other.join()
+
+
 def test_a_document_of_a_megabyte_in_bounded_memory(tmp_path: Path) -> None:
     write_model(tmp_path, bert_config(max_position_embeddings=512))
     classifier = load(tmp_path)

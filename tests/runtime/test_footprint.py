@@ -105,3 +105,37 @@ def test_what_fits_is_loaded_and_so_is_what_cannot_be_judged(tiny_model: Path, m
 def test_the_memory_of_this_machine_is_known_or_not_said() -> None:
     found = footprint.memory_bytes(open_engine("numpy", "cpu"))
     assert found is None or found > 1 << 28
+
+
+@pytest.mark.parametrize(
+    ("said", "files", "least"),
+    [
+        ("0::/", {"memory.max": "5000\n"}, 5000),
+        ("0::/job.slice/step", {"job.slice/memory.max": "4000", "job.slice/step/memory.max": "max"}, 4000),
+        ("0::/docker/abc", {"memory.max": "3000"}, 3000),
+        ("7:cpu:/x\n4:memory:/box/a\n0::/", {"memory/box/memory.limit_in_bytes": "2000", "memory.max": "max"}, 2000),
+        ("4:memory:/", {"memory/memory.limit_in_bytes": "9223372036854771712"}, 9223372036854771712),
+        ("0::/", {"memory.max": "max"}, None),
+        ("nonsense", {}, None),
+        (None, {}, None),
+    ],
+)
+def test_a_container_has_no_more_than_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, files: dict[str, str], least: int | None
+) -> None:
+    """A model was laid out by the host's memory and killed by the container's."""
+    if said is not None:
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text(said)
+    for name, text in files.items():
+        path = tmp_path / "sys/fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    limits = list(footprint.group_limits(tmp_path))
+    assert min(limits, default=None) == least
+    engine = open_engine("numpy", "cpu")
+    monkeypatch.setattr(footprint, "group_limits", lambda: [])
+    machine = footprint.memory_bytes(engine)
+    monkeypatch.setattr(footprint, "group_limits", lambda: limits)
+    if machine is not None:
+        assert footprint.memory_bytes(engine) == min(machine, least or machine)

@@ -41,6 +41,20 @@ def test_softmax_of_scores_of_any_size(highest: float, sunk: bool) -> None:
     assert np.abs(found - weights / total @ values).max() < 1e-5
 
 
+@pytest.mark.parametrize("level", [-60.0, -46.0, -40.0, 0.0, 40.0, 44.0, 46.0, 60.0, 66.0, 68.0, 88.0])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6, 1e12])
+def test_values_of_any_size_are_not_lost_before_the_division(level: float, size: float) -> None:
+    """exp(66) times 10¹² left float32, though their quotient does not."""
+    rng = np.random.default_rng(1)
+    scores = (level + rng.normal(0, 0.5, (2, 3, 5, 7))).astype(np.float32)
+    values = (size * rng.normal(0, 1, (2, 3, 7, 4))).astype(np.float32)
+    weights = np.exp(scores.astype(np.float64))
+    found = np.empty((2, 3, 5, 4), dtype=np.float32)
+    with np.errstate(over="ignore"):
+        softmax_product(lambda: scores.copy(), values, found)
+    assert np.abs(found - weights / weights.sum(axis=-1, keepdims=True) @ values).max() < 1e-6 * size
+
+
 def test_no_rows_of_scores_are_no_error() -> None:
     found = np.empty((1, 0, 4), dtype=np.float32)
     softmax_product(lambda: np.empty((1, 0, 7), dtype=np.float32), np.ones((1, 7, 4), dtype=np.float32), found)

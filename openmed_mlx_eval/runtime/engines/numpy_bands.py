@@ -23,9 +23,9 @@ in a band more rows are more keys that most of them do not see."""
 LEAST_SCORE = np.float32(-60)
 """Below the row's maximum: e⁻⁶⁰ adds nothing in float32, and less would be denormal numbers, which slow the product down."""
 
-LEAST_SUM, MOST_SUM = 1e-20, 1e30
-"""Sums of a row's exponentials within which no maximum need be subtracted: nothing overflows, and what is so small that
-float32 holds it with fewer digits adds nothing."""
+LEAST_SUM, MOST_SUM = 1e-20, 1e20
+"""Sums of a row's exponentials within which no maximum need be subtracted: their products with values overflow no sooner than
+at values of 1e18, which no network has, and what is so small that float32 holds it with fewer digits adds nothing."""
 
 UNSEEN = np.float32(-1e30)
 """Finite, and far below any score: exp gives 0."""

@@ -283,5 +283,6 @@ DEBERTA_V2 = Family(
     network=network,
     stored_prefix="deberta.",
     whole=("encoder.rel_embeddings",),  # OpenMed reads its rows as they are stored
+    seldom=tuple(f"encoder.layer.{{i}}.attention.self.pos_{projection}" for projection in _PROJECTIONS.values()),
     half="bfloat16",  # mDeBERTa's activations leave the range of float16
 )
