@@ -53,7 +53,8 @@ def error_report(
     """Run a model over a corpus once and report its errors.
 
     model: a model directory, an object with `predict(texts)` such as TokenClassifier, or a callable that gives each
-    document's spans; runner: such a callable beside a name. suite: a corpus path, or documents, ours or OpenMed's fixtures. Other parameters as in `analysed`. Raises UsageError, InputError, ModelError.
+    document's spans; runner: such a callable beside a name. suite: a corpus path, or documents, ours or OpenMed's fixtures.
+    Other parameters as in `analysed`. Raises UsageError, InputError, ModelError.
     """
     labels = LabelMap.of(label_map)
     if isinstance(suite, str | Path):

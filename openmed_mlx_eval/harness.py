@@ -95,8 +95,8 @@ def run_benchmark(
 ) -> BenchmarkReport:
     """Run a model over fixtures, one by one, and score them.
 
-    fixtures: documents, ours or OpenMed's fixtures. runner: (fixture, model name, device) → spans in any form that normalize_eval_spans takes; by default model_name is a
-    model directory. metrics.latency: milliseconds a fixture, by nearest-rank percentiles as OpenMed's. Raises
+    fixtures: documents, ours or OpenMed's fixtures. runner: (fixture, model name, device) → spans in any form that
+    normalize_eval_spans takes; by default model_name is a model directory. metrics.latency: milliseconds a fixture, by nearest-rank percentiles as OpenMed's. Raises
     ModelError where the runner fails, naming the fixture's ordinal alone, UsageError and InputError as `run` does.
     """
     fixtures = given_documents(fixtures)
