@@ -51,8 +51,8 @@ def compare(
     """The comparison as the dict that is written; its schema is reporting/comparison.schema.json.
 
     a, b: what `load_run` gave, or the folder. how: resamples for intervals and p-values; None for neither. labels: the labels
-    to list, adjust and judge; None for all that either run has. metric: a key of METRICS, what is shown first. max_loss: how much of it each label may lose.
-    Raises UsageError for runs that did not score the same gold, and as load_run does.
+    to list, adjust and judge; None for all that either run has. metric: a key of METRICS, what is shown first. max_loss:
+    how much of it each label may lose. Raises UsageError for runs that did not score the same gold, and as load_run does.
     """
     a, b = (run if isinstance(run, SavedRun) else load_run(run, name) for run, name in ((a, "A"), (b, "B")))
     labels = [labels] if isinstance(labels, str) else labels
