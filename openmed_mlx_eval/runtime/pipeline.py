@@ -108,14 +108,12 @@ class _OneBlasThread:
 
 def _elsewhere(function: Callable[[], Any]) -> Any:
     """What the function returns, called in a thread that ends with it; here, where the interpreter starts none any more."""
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(function()))
     try:
-        thread.start()
+        with ThreadPoolExecutor(1) as pool:
+            begun = pool.submit(function)
     except RuntimeError:
         return function()
-    thread.join()
-    return found[0]
+    return begun.result()
 
 
 one_blas_thread = _OneBlasThread()
