@@ -1,4 +1,4 @@
-"""A run that is broken off goes on where it was and ends in the same report; a cache gives a run that was there before."""
+"""A run that is broken off goes on where it was and ends in the same report."""
 
 from __future__ import annotations
 
@@ -24,73 +24,7 @@ from openmed_mlx_eval.reporting.files import RunFolder
 from openmed_mlx_eval.run_journal import NAME
 from openmed_mlx_eval.runtime import classifier
 
-FILES = ("predictions.jsonl", "documents.jsonl")
-
-
-def sentence(number: int) -> str:
-    return f"Patient {number} had a fever of {number % 7} days and a heart murmur."
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("corpus") / "notes.jsonl"
-    rows = [{"id": f"d{n}", "text": sentence(n), "gold_spans": [{"start": 0, "end": 7, "label": "NAME"}]} for n in range(40)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-CHUNKS = classifier._chunks
-
-
-def small(patch: pytest.MonkeyPatch) -> None:
-    """Chunks of a few documents."""
-    patch.setattr(classifier, "_chunks", lambda texts, size: CHUNKS(texts, 300))
-
-
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch)
-
-
-class Broken(Exception):
-    pass
-
-
-def finished(options: RunOptions, folder: Path, said: list[str] | None = None, **more: Any) -> dict[str, Any]:
-    """Run to the end and write what `run` writes."""
-    folder.mkdir(exist_ok=True)
-    with kept_run(options, folder, say=None if said is None else said.append, **more) as made:
-        RunFolder(folder).write({"report.json": [json.dumps({**made.report, "timing": None})], **made.lines})
-    return made.report
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def broken_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> list[int]:
-    """The model fails at the forward pass after so many. Returns what counts them."""
-    begun: list[int] = []
-    real = classifier.TokenClassifier._begin
-
-    def begin(self: Any, batch: Any) -> Any:
-        if len(begun) >= calls:
-            raise Broken
-        begun.append(len(batch.pieces))
-        return real(self, batch)
-
-    monkeypatch.setattr(classifier.TokenClassifier, "_begin", begin)
-    return begun
-
-
-@pytest.fixture(scope="module")
-def whole(corpus: Path, tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a run leaves that nothing disturbs."""
-    folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        small(patch)
-        finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), folder)
-    return contents(folder)
+from .running import Broken, broken_after, contents, finished, sentence
 
 
 @pytest.mark.parametrize("calls", [0, 1, 9, 14])
@@ -220,85 +154,6 @@ def test_a_full_disk_ends_the_journal_and_not_the_run(corpus, tiny_model, tmp_pa
     finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), tmp_path, said)
     assert contents(tmp_path) == whole
     assert said == ["the journal could not be written (No space left on device); the run would have begun anew after a kill"]
-
-
-# The cache
-
-
-def test_a_cached_run_is_given_without_a_forward_pass(corpus, tiny_model, tmp_path, whole):
-    options = RunOptions(model=str(tiny_model), corpus=str(corpus))
-    first = finished(options, tmp_path / "first", cache=tmp_path / "cache")
-    said: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        assert broken_after(patch, 0) == []
-        again = finished(options, tmp_path / "again", said, cache=tmp_path / "cache")
-    assert again == first
-    assert contents(tmp_path / "again") == contents(tmp_path / "first") == whole
-    assert said == ["the same run is in the cache; nothing was predicted, and its timing is that of then"]
-    with kept_run(options, None, cache=tmp_path / "cache") as made:
-        assert made.report == first
-
-
-def test_another_run_is_not_taken_from_the_cache(corpus, tiny_model, tmp_path):
-    finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), tmp_path / "a", cache=tmp_path / "cache")
-    said: list[str] = []
-    finished(RunOptions(model=str(tiny_model), corpus=str(corpus), stride=2), tmp_path / "b", said, cache=tmp_path / "cache")
-    assert said == []
-    assert len(list((tmp_path / "cache").iterdir())) == 2
-
-
-@pytest.mark.parametrize("name", ["report.json", "predictions.jsonl", "entry.json"])
-@pytest.mark.parametrize("damage", ["cut", "gone", "a file"])
-def test_a_damaged_entry_is_made_anew(corpus, tiny_model, tmp_path, name, damage):
-    options = RunOptions(model=str(tiny_model), corpus=str(corpus))
-    finished(options, tmp_path / "a", cache=tmp_path / "cache")
-    (entry,) = (tmp_path / "cache").iterdir()
-    path = entry / name
-    if damage == "a file":
-        shutil.rmtree(entry)
-        entry.write_text("")
-    elif damage == "cut":
-        path.write_bytes(path.read_bytes()[:-9])
-    else:
-        path.unlink()
-    said: list[str] = []
-    finished(options, tmp_path / "b", said, cache=tmp_path / "cache")
-    assert said == ["what the cache has of this run is damaged; it is made anew"]
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    said.clear()
-    finished(options, tmp_path / "c", said, cache=tmp_path / "cache")
-    assert said[0].startswith("the same run is in the cache")
-
-
-def test_a_cache_that_is_full_costs_nobody_the_run(corpus, tiny_model, tmp_path, monkeypatch, whole):
-    """It took the report with it."""
-    real = RunFolder.write
-
-    def write(self: RunFolder, files: Any) -> None:
-        if "entry.json" in files:
-            raise EvaluationError("the results could not be written (No space left on device)")
-        real(self, files)
-
-    monkeypatch.setattr(RunFolder, "write", write)
-    said: list[str] = []
-    finished(RunOptions(model=str(tiny_model), corpus=str(corpus)), tmp_path / "out", said, cache=tmp_path / "cache")
-    assert contents(tmp_path / "out") == whole
-    assert said == ["the run was not kept in the cache: the folder cannot be written to – make room, or leave --cache out"]
-    assert list((tmp_path / "cache").iterdir()) == []
-
-
-def test_a_cache_and_a_cold_start_do_not_go_together(corpus, tiny_model, tmp_path):
-    with (
-        pytest.raises(UsageError, match="leave one out"),
-        kept_run(RunOptions(model=str(tiny_model), corpus=str(corpus), cold_start=1), None, cache=tmp_path),
-    ):
-        pass
-    (tmp_path / "file").write_text("")
-    with (
-        pytest.raises(UsageError, match="--cache: cannot write in that folder"),
-        kept_run(RunOptions(model=str(tiny_model), corpus=str(corpus)), None, cache=tmp_path / "file"),
-    ):
-        pass
 
 
 # Two runs, and a corpus that changes
