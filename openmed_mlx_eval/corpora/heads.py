@@ -55,9 +55,13 @@ def keys_by_depth(text: str) -> list[frozenset[str]]:
 
 
 def _shows_conll(lines: list[str]) -> bool:
-    """Rows of several columns whose last ones are tags, prefixed ones or at least one outside."""
-    rows = [line.split() for line in lines if not line.startswith((conll.DOCSTART, "# "))]
-    if not rows or any(len(row) not in range(2, conll.MOST_COLUMNS + 1) for row in rows):
+    """Rows of several columns whose last ones are tags, prefixed ones or at least one outside.
+
+    One row of ten may be damaged: the reader names its line, where an unknown format would say nothing of it.
+    """
+    whole = [line.split() for line in lines if not line.startswith((conll.DOCSTART, "# "))]
+    rows = [row for row in whole if len(row) in range(2, conll.MOST_COLUMNS + 1)]
+    if not rows or len(rows) * 10 < len(whole) * 9:
         return False
     tags = {row[-2] if row[-1] == "_" or conll.NO_SPACE in row[-1] else row[-1] for row in rows}
     return TagScheme.of(tags).name != "unprefixed" or any(map(is_outside, tags))

@@ -211,3 +211,12 @@ def test_no_library_exception_hangs_behind_an_error() -> None:
             load(data, format)
         assert error.value.__context__ is None or error.value.__suppress_context__
         assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("broken", ["be", "lung\tX\textra\tmore\tO"], ids=["cut short", "five columns"])
+def test_a_damaged_row_does_not_hide_the_format(tmp_path, broken):
+    """A short file that was cut in a row, or has one too wide, was said to have no format that can be told."""
+    path = tmp_path / "notes.tsv"
+    path.write_text("the\tO\nleft\tO\nlung\tB-ORGAN\n.\tO\n\n" * 5 + broken)
+    with pytest.raises(InputError, match=r"conll, .*line 26: "):
+        load_corpus(path)
