@@ -1,6 +1,6 @@
 """The numpy engine: float32 on the CPU, packed batches, elementwise work in blocks that stay in cache.
 
-Measured (2-core x86-64, AVX2): three quarters of a forward and more are matrix products, which OpenBLAS does near the
+Measured (2-core x86-64, AVX2): two thirds of a forward and more are matrix products, which OpenBLAS does near the
 machine's peak on one thread; so batches go to one thread each (`workers`), no padding is ever multiplied, and
 everything else is done in place on blocks small enough for the second-level cache.
 """
