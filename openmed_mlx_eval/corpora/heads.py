@@ -59,11 +59,11 @@ def _shows_conll(lines: list[str]) -> bool:
 
     One row of ten may be damaged: the reader names its line, where an unknown format would say nothing of it.
     """
-    whole = [line.split() for line in lines if not line.startswith((conll.DOCSTART, "# "))]
-    rows = [row for row in whole if len(row) in range(2, conll.MOST_COLUMNS + 1)]
-    if not rows or len(rows) * 10 < len(whole) * 9:
+    rows = [line.split() for line in lines if not line.startswith((conll.DOCSTART, "# "))]
+    whole = [row for row in rows if len(row) in range(2, conll.MOST_COLUMNS + 1)]
+    if not whole or len(whole) * 10 < len(rows) * 9:
         return False
-    tags = {row[-2] if row[-1] == "_" or conll.NO_SPACE in row[-1] else row[-1] for row in rows}
+    tags = {row[-2] if row[-1] == "_" or conll.NO_SPACE in row[-1] else row[-1] for row in whole}
     return TagScheme.of(tags).name != "unprefixed" or any(map(is_outside, tags))
 
 
